@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fault on remote memory costs, measured with a server: pager/measure.cpp."""
+"""The cost of a fault on remote memory, measured with a server: pager/measure.cpp."""
 
 from __future__ import annotations
 

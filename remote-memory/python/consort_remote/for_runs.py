@@ -13,7 +13,8 @@ from consort_remote.pager import key_of, socket_of
 
 
 def parse_servers(texts: Sequence[str]) -> dict[str, Server]:
-    """Of `MEMORY=WHERE[,key=FILE]`: the server of each memory. `BadInput` where one is none of that."""
+    """Parses `MEMORY=WHERE[,key=FILE]` into the server of each memory. `BadInput` where one is none of
+    that."""
     found: dict[str, Server] = {}
     for text in texts:
         memory, equals, where = text.partition("=")

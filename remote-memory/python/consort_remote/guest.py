@@ -32,7 +32,7 @@ STARVED = "no_timer_check tsc=reliable nowatchdog rcupdate.rcu_cpu_stall_suppres
 
 @dataclass
 class Said:
-    """What a guest said until it switched off."""
+    """A guest's output until it switched off."""
 
     log: list[str] = field(default_factory=list)
     good: list[str] = field(default_factory=list)

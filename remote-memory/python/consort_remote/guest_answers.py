@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guest of a virtual machine does about memory that comes or is to go, as QEMU reports it."""
+"""Answers of a virtual machine's guest to memory that comes or is to go, as QEMU reports them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Machine:
 
     @property
     def prefix(self) -> str:
-        """What is before the names of its compilers here."""
+        """The prefix of its compilers' names here."""
         native = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine())
         return "" if native == self.architecture else self.cross
 

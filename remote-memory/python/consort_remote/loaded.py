@@ -47,7 +47,7 @@ class Module:
             os.close(file)
 
     def segments(self) -> list[dict[str, str | int]]:
-        """What is attached, with its state and counters."""
+        """The attached segments, with their state and counters."""
         found = []
         for line in self._read("segments").splitlines():
             name, *words = line.split()
@@ -82,7 +82,7 @@ class Module:
         raise SystemFails(f"{name} was detached by another meanwhile")
 
     def _online(self, address: int, size: int) -> None:
-        """What the kernel's policy left offline."""
+        """Onlines memory that the kernel's policy left offline."""
         block = int((self.blocks / "block_size_bytes").read_text(encoding="ascii"), 16)
         for number in range(address // block, (address + size) // block):
             state = self.blocks / f"memory{number}" / "state"

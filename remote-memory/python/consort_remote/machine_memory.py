@@ -150,7 +150,7 @@ def detach(monitor: Monitor, name: str, patience_s: float) -> str:
 
 
 def attached(monitor: Monitor) -> list[Attached]:
-    """What is attached."""
+    """The attached segments."""
     states = {
         each["label"]: "lost" if each["filename"].startswith("disconnected") else "attached"
         for each in monitor.ask("query-chardev")

@@ -30,7 +30,7 @@ SETTINGS = ("size", "cache", "key", "pages", "page", "replicas", "encrypt", "fab
 
 
 def socket_of(name: str) -> Path:
-    """Where the server of this name listens for programs of this machine."""
+    """The socket on which the server of this name listens for programs of this machine."""
     return socket_path(runtime_folder("memory") / f"{checked_name(name, 'a server')}.socket")
 
 
@@ -126,7 +126,7 @@ class Attachment:
         )
 
     def row(self) -> str:
-        """As the preloaded library takes it."""
+        """The row in the form of the preloaded library."""
         sizes = (str(self.key), str(self.size), str(self.cache), self.pages, str(self.replicas))
         encryption = "encrypted" if self.encrypt else "plain"
         return "\t".join([*sizes, encryption, self.fabric, str(self.page), *self.servers])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Consort takes of remote memory: `consort.remote_memory.RemoteMemory`."""
+"""The plug-in of remote memory for Consort: `consort.remote_memory.RemoteMemory`."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def own_server(size: int, socket: Path, key: Path) -> list[str]:
 
 
 def state_library() -> Path:
-    """What a program is linked with whose tasks have their state there."""
+    """The library to link with programs whose tasks have their state in remote memory."""
     return remote_part("state")

@@ -28,7 +28,7 @@ class Attached:
 
 
 def control_of(pid: int) -> Path:
-    """Where the program of this number takes orders."""
+    """The socket on which the program of this number takes orders."""
     return socket_path(runtime_folder("programs") / f"{pid}.socket")
 
 
@@ -44,7 +44,7 @@ def detach(pid: int, number: int, *, home: bool) -> str:
 
 
 def attached(pid: int) -> list[Attached]:
-    """What is attached."""
+    """The attached segments."""
     rows = [line.split("\t") for line in _order(pid, "list").splitlines()]
     return [Attached(int(row[0]), int(row[1]), int(row[2]), row[3]) for row in rows]
 

@@ -65,8 +65,8 @@ class Monitor:
     def ask(
         self, command: str, arguments: dict[str, Any] | None = None, descriptors: Sequence[int] = ()
     ) -> Any:
-        """What the command returns; `Refused` where QEMU answers with an error. Events that come before the
-        answer are kept for `event`."""
+        """The command's result; `Refused` if QEMU answers with an error. Events that come before the answer
+        are kept for `event`."""
         order: dict[str, Any] = {"execute": command}
         if arguments:
             order["arguments"] = arguments

@@ -94,7 +94,7 @@ def starts(pause: int, cdc: bool, more: tuple[Path, ...] = ()) -> dict[str, int]
 
 
 def faults(shape: int = 1) -> dict[str, Any]:
-    """What accesses that cannot be answered end with, and after how many cycles."""
+    """The ends of accesses that cannot be answered, and the cycles until then."""
     result: dict[str, Any] = _run(_pair(shape), ["faults"])
     return result
 
@@ -120,7 +120,7 @@ def paper_soak(packetization: str, load: Soak) -> dict[str, Any]:
 
 
 def paper_refused(packetization: str, shape: int = 1) -> dict[str, Any]:
-    """What accesses that are not mapped, not allowed or detached end with, and after how many cycles."""
+    """The ends of accesses that are not mapped, not allowed or detached, and the cycles until then."""
     result: dict[str, Any] = _run(_pair(shape, paper=True), [PAPER[packetization], "refused"])
     return result
 
@@ -214,7 +214,7 @@ def same_id_order(tries: int, seed: int = 1) -> dict[str, int]:
 
 
 def stalled(cycles: int, shape: int = 1) -> dict[str, int]:
-    """What comes of accesses to memories that take nothing for so many cycles, on a perfect wire."""
+    """The results of accesses to memories that take nothing for so many cycles, on a perfect wire."""
     result: dict[str, int] = _run(_pair(shape), ["stalled", str(cycles)])
     return result
 
@@ -322,7 +322,7 @@ class Board:
     lines: int = 1000  # of a kernel at each place
 
     def words(self) -> list[str]:
-        """As the harnesses take them."""
+        """The parameters as the harnesses take them."""
         figures = (self.memory_latency, self.memory_rate, self.link_latency, self.link_rate, self.in_flight)
         return [str(word) for word in (*figures, self.samples, self.lines)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the sources of remote memory lie: in a cloned tree, or the pager's copy in an installed wheel."""
+"""The location of remote memory's sources: in a cloned tree, or the pager's copy in an installed wheel."""
 
 from __future__ import annotations
 

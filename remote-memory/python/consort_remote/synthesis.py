@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a block of rtl/ costs in an UltraScale+ device, estimated from the cells that Yosys maps it to.
+"""The cost of a block of rtl/ in an UltraScale+ device, estimated from the cells that Yosys maps it to.
 
 Not place and route: LUTs are counted before any are merged or packed in pairs, and a path's length is its
 number of LUTs, carry chains and wide multiplexers counted as nothing (they are shown beside it). Of a clock
@@ -53,7 +53,7 @@ class Longest:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one block."""
+    """The cost of one block."""
 
     luts: int  # of logic and of distributed RAM
     ram_luts: int
@@ -130,7 +130,7 @@ def cost(module: dict[str, Any]) -> Cost:
 
 
 def longest_paths(module: dict[str, Any]) -> list[Longest]:
-    """Of each signal that registers, memories or the block's outputs hold, the longest path into it.
+    """The longest path into each signal that registers, memories or the block's outputs hold.
 
     A path begins at a register, a block RAM or an input of the block. A read of distributed RAM is a level.
     """
@@ -173,7 +173,7 @@ def longest_paths(module: dict[str, Any]) -> list[Longest]:
 
 
 def net_names(module: dict[str, Any]) -> dict[int, str]:
-    """Of each net the register, memory or port that drives it, or else its shortest name in the source."""
+    """The register, memory or port that drives each net, or else its shortest name in the source."""
     names: dict[int, str] = {}
     for name, port in module["ports"].items():
         for place, bit in enumerate(port["bits"]):
@@ -192,7 +192,7 @@ def net_names(module: dict[str, Any]) -> dict[int, str]:
 
 
 def signal(name: str) -> str:
-    """Of a register's bit or a memory's slice: the signal it is a part of."""
+    """The signal of a register's bit or a memory's slice."""
     return re.sub(r"(\[\d+\]|\.\d+\.\d+(\..*)?)$", "", name.split("\\")[0])
 
 
@@ -220,7 +220,7 @@ def inputs_of(kind: str, port: str, place: int, pins: dict[str, list[Any]]) -> l
 
 
 def depths(arcs: dict[int, tuple[str, list[int]]], ends: list[int]) -> dict[int, tuple[int, int, int | None]]:
-    """Of each net before these ends: levels, other cells, and the net before it on its longest path."""
+    """Levels, other cells, and the net before it on its longest path, for each net before these ends."""
     depth: dict[int, tuple[int, int, int | None]] = {}
     for end in ends:
         work = [end]

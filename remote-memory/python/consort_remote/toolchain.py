@@ -30,9 +30,9 @@ PACKAGES = {"sodium.h": "libsodium-dev", "isa-l/crc.h": "libisal-dev"}
 
 @lru_cache
 def remote_part(name: str) -> Path:
-    """Of remote memory: the server (`serve`), what times faults (`measure`), what attaches for a virtual
-    machine (`lend`), what programs preload (`preload`), or what those of runs are linked with whose states
-    lie there (`state`), built if it is not cached.
+    """A program or library of remote memory, built if it is not cached: the server (`serve`), what times
+    faults (`measure`), what attaches for a virtual machine (`lend`), what programs preload (`preload`), or
+    the library of runs whose tasks' states lie there (`state`).
 
     Raises EnvironmentLacks where it cannot be built.
     """

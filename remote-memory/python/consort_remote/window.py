@@ -33,7 +33,7 @@ def program() -> Path:
 
 
 def folder() -> Path:
-    """Where the state lies: a folder of this user alone."""
+    """The folder of the state: of this user alone."""
     return runtime_folder("remote")
 
 
@@ -55,7 +55,7 @@ class Hardware:
         return answer
 
     def expect(self, order: str) -> str:
-        """What comes after `ok`; BadInput with the hardware's words otherwise."""
+        """The answer after `ok`; BadInput with the hardware's words otherwise."""
         answer = self.ask(order)
         if not answer.startswith("ok"):
             raise BadInput(answer.removeprefix("error "))

@@ -40,7 +40,8 @@ class Term:
 
 @dataclass(frozen=True)
 class Share:
-    """What of a port's accesses that are not urgent may be under way: 0 is all that there is room for."""
+    """The share of a port's accesses that are not urgent and may be under way: 0 is all that there is room
+    for."""
 
     reads: int  # beats
     writes: int  # units
@@ -64,12 +65,12 @@ class _UnderWay:
 
     @property
     def parts(self) -> int:
-        """Of answers."""
+        """The number of parts of answers."""
         return self.beats // PART_BEATS + 1 + self.reads
 
     @property
     def fits_the_replay_buffers(self) -> bool:
-        """Whether frames of all that is under way are never as many as would have to wait for room."""
+        """True if frames of all that is under way are never as many as would have to wait for room."""
         asked = self.units + ceil(1.5 * (self.reads + self.messages))
         answered = self.beats + self.parts + self.writes
         return (

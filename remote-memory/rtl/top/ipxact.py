@@ -48,7 +48,7 @@ Element = ElementTree.Element
 
 
 def files() -> list[Path]:
-    """What the flat tops are made of, in the order of compilation, from the list that FuseSoC has."""
+    """Source files of the flat tops, in the order of compilation, from the list that FuseSoC has."""
     core = (RTL / "consort_remote.core").read_text(encoding="utf-8")
     found = re.search(r"^  rtl:\n    file_type: .*\n    files:\n((?:      - .*\n)+)", core, re.MULTILINE)
     assert found is not None
@@ -56,7 +56,7 @@ def files() -> list[Path]:
 
 
 def ports(block: str) -> dict[str, tuple[str, int]]:
-    """Of the flat block: each port's direction and width."""
+    """Each port's direction and width, for the flat block."""
     top = f"consort_{block}_flat"
     design = libyosys.Design()
     with tempfile.TemporaryDirectory() as folder:

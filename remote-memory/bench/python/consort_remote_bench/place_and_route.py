@@ -25,7 +25,7 @@ WANTED_MHZ = 250
 
 @dataclass(frozen=True)
 class Placed:
-    """Of one block."""
+    """Placement and timing of one block."""
 
     mhz: float
     logic_ps: int  # of the slowest path, that the cells take
@@ -50,7 +50,7 @@ def placed(top: str, parameters: dict[str, int] | None = None, seed: int = 1) ->
 
 
 def of_report(report: dict[str, Any]) -> Placed:
-    """What nextpnr's report says of the one clock of a block."""
+    """The placement and timing of a block's one clock, from nextpnr's report."""
     clocks = report["fmax"]
     if len(clocks) != 1:
         raise SystemFails(f"a block has one clock; placed and routed were {', '.join(clocks) or 'none'}")

@@ -118,7 +118,7 @@ def parts(asked: int, options: Options) -> list[dict[str, Any]]:
 
 
 def counted(transactions: int, seed: int, root: Path | None = None) -> dict[str, Any]:
-    """What one simulation counted: from the last time that the same one ran, or run now.
+    """The counts of one simulation: from the last time that the same one ran, or run now.
 
     `root`: where it is kept, instead of beside the simulation.
     """

@@ -12,7 +12,8 @@ KERNELS = ("copy", "scale", "add", "triad", "average")
 
 
 def figures(rows: Sequence[dict[str, Any]], said: str = "") -> list[dict[str, Any]]:
-    """Of rows as `remap-system` prints them; `said` stands beside each plot with a result over one hop."""
+    """Figures of rows as `remap-system` prints them; `said` stands beside each plot with a result over one
+    hop."""
     numbers = ", ".join(f"{n} {name}" for n, name in enumerate(KERNELS, 1))
     packetizations = dict.fromkeys(row["packetization"] for row in rows if row["item"] == "figure12")
     note = "The text prints averages; the single bars are plotted only."

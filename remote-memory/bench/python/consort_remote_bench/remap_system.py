@@ -36,7 +36,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of the board: times in ns, rates as printed."""
+    """Parameters of the board: times in ns, rates as printed."""
 
     clock: float
     memory_latency: float
@@ -62,11 +62,11 @@ class Parameters:
 
     @property
     def payload_rate(self) -> float:
-        """Of the link, in bytes a nanosecond: without the two bits of 66 that mark a block."""
+        """The link's payload rate, in bytes a nanosecond: without the two bits of 66 that mark a block."""
         return self.link_rate / 8 * 64 / 66
 
     def said(self) -> str:
-        """What of a result over one hop goes in, and what comes out."""
+        """The inputs of a result over one hop, and its outputs, in words."""
         return (
             f"1-hop, what goes in: clock {self.clock:g} ns, link {self.link_rate:g} Gb/s and "
             f"{self.link_latency:g} ns each way, memory {self.memory_rate:g} MB/s and "
@@ -323,7 +323,7 @@ def others(published: list[Published], rows: list[dict[str, Any]]) -> list[dict[
 def printed(
     published: list[Published], item: str, configuration: str, what: str, statistic: str
 ) -> float | None:
-    """What the paper's text has for it, if anything."""
+    """The figure in the paper's text, if any."""
     for row in published:
         if row.statistic == statistic and (row.of["item"], row.of["configuration"], row.of["what"]) == (
             item,

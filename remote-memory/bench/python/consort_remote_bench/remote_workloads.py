@@ -53,7 +53,7 @@ def server(size: int) -> Iterator[tuple[dict[str, str], Path]]:
 
 
 def measured(command: list[str]) -> Row:
-    """What one run printed."""
+    """The output of one run."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode == 3:
         raise EnvironmentLacks(

@@ -32,7 +32,7 @@ ATTEMPTS = 3
 
 
 def measured(workload: Workload, way: str, shares: tuple[int, ...]) -> dict[int, dict[str, Any]]:
-    """What the program printed, by the share (percent) of its set that is here, with the pages swapped in.
+    """The program's output, by the share (percent) of its set that is here, with the pages swapped in.
 
     Each has what the program has beside its set, which its group shows in a run without a limit.
     Raises EnvironmentLacks where there can be no such swap or group.
@@ -50,7 +50,7 @@ def measured(workload: Workload, way: str, shares: tuple[int, ...]) -> dict[int,
 
 
 def _in_group(command: list[str], limit: int | None) -> tuple[dict[str, Any], int]:
-    """What the command printed in a group with so many bytes, and the most that the group ever had."""
+    """The command's output in a group with so many bytes, and the most that the group ever had."""
     for _ in range(ATTEMPTS):
         with _group() as (folder, names):
             if limit is not None:

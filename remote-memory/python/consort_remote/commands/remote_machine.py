@@ -40,7 +40,7 @@ OWN = {"qmp": "--qmp", "device": "--device", "bus": "--bus", "patience": "--pati
 
 
 def chosen(qmp: Path | None, *takes: str) -> TypeGuard[Path]:
-    """Whether the command is for a virtual machine. `BadInput` where an option was given that does not go
+    """True if the command is for a virtual machine. `BadInput` where an option was given that does not go
     together with that; `takes` names the parameters that do."""
     context = click.get_current_context()
     options = {each.name: each.opts[-1] for each in context.command.params if each.name is not None}
