@@ -96,8 +96,8 @@ nb::dict object_dict(const consort::Region<>& region, const consort::ObjectEntry
     return object;
 }
 
-// What attach reads of a file of `size` bytes: all that a region's tables can take, in private memory. A
-// copy, because a file that its owner shortens ends a process that has it mapped with SIGBUS.
+// The bytes that attach reads of a file of `size` bytes: all that a region's tables can take, in private
+// memory. A copy, because a file that its owner shortens ends a process that has it mapped with SIGBUS.
 class Copy {
   public:
     explicit Copy(const std::string& path) {

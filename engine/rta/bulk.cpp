@@ -15,7 +15,7 @@ namespace consort::engine {
 
 namespace {
 
-// Whether no sum of the plain paths can leave 63 bits, and they apply: deadlines within the periods, so that
+// True if no sum of the plain paths can leave 63 bits, and they apply: deadlines within the periods, so that
 // the first job is the worst. Every window that they look at is at most the longest deadline.
 bool plain(const TaskSet& set) {
     Time longest = 0;
@@ -64,7 +64,7 @@ void plain_rows_with_blocking(const TaskSet& set, Visit visit) {
     }
 }
 
-// What is known of a more urgent task: its jobs counted so far, and up to which window that is all of them.
+// The count of a more urgent task: its jobs counted so far, and up to which window that is all of them.
 struct Counted {
     Time jobs;
     Time until;

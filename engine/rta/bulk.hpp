@@ -31,12 +31,12 @@ void responses(const TaskSets& all, bool preemptive, Time* out);
 
 struct VectorUnit;
 
-// Whether every task of a set meets its deadline under fixed priorities. Stops at the first that does not.
-// `unit` (rta/lanes.hpp), if not null, analyses many sets at once where they allow it; the verdicts are the
-// same.
+// Decides for each set if every task meets its deadline under fixed priorities. Stops at the first that does
+// not. `unit` (rta/lanes.hpp), if not null, analyses many sets at once where they allow it; the verdicts are
+// the same.
 void schedulable(const TaskSets& all, bool preemptive, const VectorUnit* unit, bool* out);
 
-// Whether EDF meets every deadline of each set.
+// Decides for each set if EDF meets every deadline.
 void edf_schedulable(const TaskSets& all, bool preemptive, bool* out);
 
 }  // namespace consort::engine

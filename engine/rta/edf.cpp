@@ -43,7 +43,7 @@ std::optional<Time> busy_window(const TaskSet& set, bool preemptive, Load used, 
     return std::nullopt;
 }
 
-// What may hold the core when the window of a job with deadline `deadline` begins: a job with a later one.
+// The blocking when the window of a job with deadline `deadline` begins: by a job with a later one.
 Blocking blocking_before(const TaskSet& set, std::size_t i, Time deadline, bool preemptive) {
     Time longest = 0;
     if (!preemptive) {
@@ -201,8 +201,8 @@ EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search
 
 namespace {
 
-// Whether a load of at most 1 is all that preemptive EDF asks for: no deadline is before the period's end,
-// and nothing else holds the core or delays a release (Liu & Layland 1973).
+// True if a load of at most 1 suffices under preemptive EDF: no deadline is before the period's end, and
+// nothing else holds the core or delays a release (Liu & Layland 1973).
 bool load_decides(const TaskSet& set) {
     for (std::size_t k = 0; k < set.n; ++k) {
         if (set.d[k] < set.t[k] || set.jitter(k) != 0 || set.blocking(k) != 0) {

@@ -40,13 +40,13 @@ struct Search {
     Supply supply{};
 };
 
-// What may hold the core, though less urgent, when a window begins.
+// The blocking by less urgent tasks when a window begins.
 struct Blocking {
     Time length = 0;
     bool open = false;  // not reached: the blocking job began strictly before the window
 };
 
-// Of task i under fixed priorities: the blocking that was given, or the longest less urgent job that is not
+// The blocking of task i under fixed priorities: the given one, or the longest less urgent job that is not
 // preempted.
 [[nodiscard]] Blocking blocking_of(const TaskSet& set, std::size_t i, bool preemptive);
 

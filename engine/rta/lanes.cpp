@@ -8,7 +8,7 @@ namespace consort::engine {
 
 namespace {
 
-// Whether all windows and sums stay below 2^52. A task above one that is looked at has met its deadline, so
+// True if all windows and sums stay below 2^52. A task above one that is looked at has met its deadline, so
 // that c <= d <= t and the load above is at most 1: a window that one round takes from a length within the
 // longest deadline beyond it is at most e times as long as that and all executions together.
 bool in_range(const Time* c, const Time* t, const Time* d, std::size_t values, std::size_t n) {

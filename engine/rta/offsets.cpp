@@ -30,7 +30,7 @@ class Window {
         return span > 0 ? ceil_div(span, set_.t[k]) : 0;
     }
 
-    // Whether the window with that many jobs of the task under analysis goes on beyond `moment`.
+    // True if the window with that many jobs of the task under analysis goes on beyond `moment`.
     [[nodiscard]] bool reaches(Time moment, Time own) const {
         Time length = 1;
         while (steps_-- > 0) {

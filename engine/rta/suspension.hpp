@@ -21,7 +21,7 @@ struct SuspendedResponse {
     Verdict verdict = Verdict::bounded;
     SuspensionMethod method = SuspensionMethod::oblivious;
     Time bound = 0;
-    // Whether the bound holds only for a job whose predecessor is done when it is due: it exceeds the period.
+    // True if the bound holds only for a job whose predecessor is done when it is due: it exceeds the period.
     bool first_job_only = false;
     std::vector<Time> jobs;     // of each other task in the window
     Time window = 0;            // finish of the worst job, from the beginning of the window

@@ -41,7 +41,7 @@ struct TaskSet {
         const Time by_period = add(mul(steps, t[i]), -jitter(i));
         return spaced(i) == nullptr ? by_period : std::max(by_period, spaced(i)->between(steps));
     }
-    // What it executes in the long run: at most so much in so long.
+    // The execution in the long run: at most so much in so long.
     [[nodiscard]] std::pair<Time, Time> rate(std::size_t i) const {
         const Distances* const s = spaced(i);
         if (s == nullptr || static_cast<__int128>(s->releases()) * t[i] >= static_cast<__int128>(s->in())) {
@@ -51,7 +51,7 @@ struct TaskSet {
     }
     [[nodiscard]] Time jitter(std::size_t i) const { return j == nullptr ? 0 : j[i]; }
     [[nodiscard]] Time blocking(std::size_t i) const { return b == nullptr ? 0 : b[i]; }
-    // Whether a pending job of task k runs before, or may run before, one of task i.
+    // True if a pending job of task k runs before, or may run before, one of task i.
     [[nodiscard]] bool interferes(std::size_t k, std::size_t i) const {
         return k != i && (level == nullptr ? k < i : level[k] <= level[i]);
     }

@@ -21,8 +21,9 @@ Blocking blocking_of(const Thresholds& th, std::size_t i) {
     return found;
 }
 
-// What is executed until a job that began after `start` ends at `finish`: its own part and what is before it,
-// and of the others what came before it began, and of those that preempt it what comes until it ends.
+// The work until a job that began after `start` ends at `finish`: its own part and jobs before it, of the
+// other tasks the jobs that came before it began, and of those that preempt it the jobs that come until it
+// ends.
 Time work_until(const Thresholds& th, std::size_t i, Time own, Time start, Time finish, bool closed) {
     Time sum = own;
     for (std::size_t k = 0; k < th.set.n; ++k) {

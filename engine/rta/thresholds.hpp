@@ -16,11 +16,11 @@ struct Thresholds {
     const Time* threshold;
 
     [[nodiscard]] Time level(std::size_t k) const { return set.level == nullptr ? Time(k) : set.level[k]; }
-    // Whether a job of task k preempts one of task i that has begun.
+    // True if a job of task k preempts one of task i that has begun.
     [[nodiscard]] bool preempts(std::size_t k, std::size_t i) const {
         return k != i && level(k) < threshold[i];
     }
-    // Whether a job of the less urgent task k keeps task i waiting once it has begun.
+    // True if a job of the less urgent task k keeps task i waiting once it has begun.
     [[nodiscard]] bool keeps_waiting(std::size_t k, std::size_t i) const {
         return set.lower(k, i) && threshold[k] <= level(i);
     }

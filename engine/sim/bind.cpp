@@ -196,7 +196,7 @@ nb::dict run_modes_in_virtual_time(const sim::Modes& modes, Time duration, std::
     return dict_of(outcome, trace, std::move(rows));
 }
 
-// What the encoder of plan images needs (ports/linux/include/consort/linux/executive/describe.hpp has the
+// Layouts for the encoder of plan images (ports/linux/include/consort/linux/executive/describe.hpp has the
 // same of a program).
 nb::dict plan_layouts() {
     namespace plan = app::plan;

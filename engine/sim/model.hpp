@@ -22,10 +22,10 @@ using app::never;
 using app::Spread;
 
 enum class Policy : std::uint8_t { preemptive, non_preemptive, edf, worker, three_phase, accelerator };
-// What becomes of an offloaded job whose answer is not there.
+// The fate of an offloaded job whose answer is not there.
 enum class OnMiss : std::uint8_t { hold, fallback, stop };
 
-// What a hypervisor gives a core: a budget in each period, at one place of all periods or anywhere in each.
+// A hypervisor's supply to a core: a budget in each period, at one place of all periods or anywhere in each.
 // Where, is drawn from the seed.
 struct Supply {
     Time period = 0;  // 0: the whole core
@@ -46,14 +46,14 @@ struct Core {
     // While a job waits for an answer, of a worker or an accelerator, its core is kept from what is less
     // urgent: it keeps looking. A job that suspends itself always gives the core up.
     bool keeps = false;
-    // Of a worker: it serves the most urgent request it finds, not the oldest one.
+    // For a worker: it serves the most urgent request it finds, not the oldest one.
     bool by_priority = false;
-    // Of three-phase cores: which DMA, its own slots (TDMA), and how many partitions the scratchpad has.
+    // For three-phase cores: the DMA, its own slots (TDMA), and the number of partitions of the scratchpad.
     std::uint32_t dma = 0;
     Time slot = 0;
     Time slot_phase = 0;  // from 0 to the first own slot
     std::uint32_t partitions = 2;
-    // Of an accelerator: which request is next, and what each client is given.
+    // For an accelerator: the choice of the next request, and each client's share.
     accel::Arbitration arbitration = accel::Arbitration::fixed_priority;
     Time round = 0;  // of TDMA slots
     std::vector<accel::Share> shares{};
@@ -73,7 +73,7 @@ struct Section {
     std::uint32_t times = 1;  // in each job
 };
 
-// What a job asks of an accelerator, anywhere in what it executes itself, and waits for.
+// A job's request to an accelerator, anywhere in what it executes itself, and its wait.
 struct Demand {
     std::uint32_t accelerator = 0;  // a core
     std::uint32_t client = 0;       // whose share
@@ -81,14 +81,14 @@ struct Demand {
     Time cost = 1;                  // that the arbitration counts with
     Time wcet = 1;                  // how long it occupies the accelerator; not above the cost
     Time bcet = 1;
-    // What the job's own core writes and reads, and how long the messages are on their way.
+    // Writes and reads of the job's own core, and the times of the messages on their way.
     Time send = 0;
     Time receive = 0;
     Time request = 0;
     Time response = 0;
 };
 
-// Whose blocks release a task.
+// The writer whose blocks release a task.
 struct Arrival {
     std::uint32_t writer = 0;  // a task that is not three-phase
     bool let = false;          // a block is there at its job's deadline, not at its end
@@ -106,7 +106,7 @@ struct Task {
     Time jitter = 0;
     Time deadline = 1;
     std::int64_t priority = 0;  // the larger, the more urgent
-    // Of a preemptive core without jobs that wait: a job that has begun is preempted only by tasks of a
+    // For a preemptive core without jobs that wait: a job that has begun is preempted only by tasks of a
     // priority above this one, which is at least its own.
     std::optional<std::int64_t> threshold;
     std::int64_t worker_priority = 0;  // of an offloaded task at its worker
@@ -138,7 +138,7 @@ struct Task {
     // Three-phase: a job is loaded only when the one before it has been unloaded, as data that the task keeps
     // requires.
     bool one_in_flight = false;
-    // Of a system with modes: it is not released in this mode; its outputs are there at its deadlines (LET),
+    // For a system with modes: it is not released in this mode; its outputs are there at its deadlines (LET),
     // and its jobs are over no earlier when the mode is left; the number of its first job.
     bool rests = false;
     bool until_deadline = false;

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t section_choices = std::uint64_t{1} << 40;
 // And those of requests to accelerators.
 inline constexpr std::uint64_t demand_choices = std::uint64_t{1} << 43;
 
-// What a job executes on the core that released it before it waits, or ends.
+// A part that a job executes on the core that released it before it waits, or ends.
 struct Part {
     Time length;
     Time away;       // how long it suspends itself then
@@ -29,7 +29,7 @@ struct Part {
     Time ceiling{};  // the key of that resource's most urgent user
     std::uint32_t resource{};
     bool inherits{};  // or the holder's priority is that of who waits for it
-    // What it asks of an accelerator before it waits, and for how long that then computes.
+    // The request to an accelerator before it waits, and the time that the accelerator then computes.
     const Demand* demand{};
     Time computes{};
 };

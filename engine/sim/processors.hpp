@@ -64,8 +64,8 @@ class Processors {
         }
     }
 
-    // Of the run that ended: the last instant at which something happened to a job, at a worker or with a
-    // message; the number of the next job of the task at this place of `mine`.
+    // Results of the run that ended: the last instant at which something happened to a job, at a worker or
+    // with a message; the number of the next job of the task at this place of `mine`.
     [[nodiscard]] Time idle() const { return idle_; }
     [[nodiscard]] std::uint64_t next_job(std::uint32_t t) const { return tasks_[t].releases.job(); }
 
@@ -182,7 +182,7 @@ class Processors {
         std::push_heap(heap.begin(), heap.end());
     }
 
-    // Who is released by whose blocks.
+    // Records for each task the tasks that its blocks release.
     void prepare_arrivals(std::span<const std::uint32_t> mine) {
         arrived_.clear();
         arrivals_.clear();
@@ -338,7 +338,7 @@ class Processors {
         }
     }
 
-    // Who holds the resource of the part that a job is at, if that is another job and the job has to wait.
+    // The job that holds the resource of a job's part, if that is another job and the job has to wait.
     [[nodiscard]] TaskState* holder_before(const TaskState& s) {
         if (s.parts.empty() || !s.parts[s.at].inherits || s.held) {
             return nullptr;
@@ -370,7 +370,7 @@ class Processors {
         std::make_heap(core.ready.begin(), core.ready.end());
     }
 
-    // Who waited for the resource that a job gives back tries again when its turn comes.
+    // A job that waited for the resource that a job gives back tries again when its turn comes.
     void give_back(CoreState& core, TaskState& s) {
         s.holds = never;
         if (!std::exchange(s.held, false)) {
@@ -387,7 +387,7 @@ class Processors {
         core.look = true;
     }
 
-    // What a key must be below to go before a job that has begun and holds nothing.
+    // The key below which a job goes before one that has begun and holds nothing.
     [[nodiscard]] static Time begun_key(const TaskState& s) {
         return s.task->threshold ? std::min(s.key, -*s.task->threshold) : s.key;
     }
@@ -422,7 +422,7 @@ class Processors {
         const bool gives_back = s.parts[s.at].holds;
         const Part& part = s.parts[++s.at];
         s.remaining = part.length;
-        // Who waited for what it gives back goes before the next section.
+        // A job that waited for the resource goes before the next section.
         core.running.key = begun_key(s);
         give_back(core, s);
         core.since = core.begins = now;
@@ -522,13 +522,13 @@ class Processors {
         }
     }
 
-    // Whether a job has its core while it waits after a part: for an answer, where the core is kept for that.
+    // True if a job has its core while it waits after a part: for an answer, where the core is kept for that.
     // One that suspends itself always gives it up.
     [[nodiscard]] static bool kept(const CoreState& core, const Part& part) {
         return core.keeps && (part.asks || part.demand != nullptr);
     }
 
-    // What takes no time needs no core, but before a wait for which the core is kept.
+    // A part that takes no time needs no core, but before a wait for which the core is kept.
     void begin_part(std::uint32_t t, Time length, Time now) {
         TaskState& s = tasks_[t];
         CoreState& core = cores_[s.core];
@@ -864,7 +864,8 @@ class Processors {
             const auto sets = static_cast<Time>(std::count(s.lost.begin(), s.lost.end(), true));
             const Time most = add(core.cache_reload, mul(sets, core.set_reload));
             const Time longer = draw(settings_.execution, Choice::suspension, s.job.seq, 0, most);
-            // What it had not loaded again when it was preempted once more it cannot lose a second time.
+            // Blocks that it had not loaded again when it was preempted once more cannot be lost a second
+            // time.
             const Time all = add(core.cache_reload, mul(static_cast<Time>(s.lost.size()), core.set_reload));
             const Time owed = std::min(all, add(s.owed, longer));
             s.remaining = add(s.remaining, owed - s.owed);
@@ -887,7 +888,7 @@ class Processors {
         s.lost.assign(s.task->useful.size(), false);
     }
 
-    // What a job touches is lost to those that it, or another, preempted.
+    // Blocks that a job touches are lost to those that it, or another, preempted.
     void evict(const CoreState& core, const Task& task) {
         for (TaskState& other : tasks_) {
             if (other.task == &task || !other.reloads || &cores_[other.core] != &core) {

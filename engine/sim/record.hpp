@@ -62,7 +62,7 @@ struct Figures {
     std::uint64_t fallbacks = 0;
     std::uint64_t unserved = 0;
     std::uint64_t early = 0;  // whose block came before they were due
-    // Of the jobs that were served.
+    // Figures of the jobs that were served.
     Time max_response = absent;
     Time min_response = never;
     std::uint64_t worst_job = 0;

@@ -14,7 +14,7 @@ namespace consort::engine::sim {
 
 namespace {
 
-// Of each there is a ceiling, in the order of their numbers.
+// Each resource has a ceiling, in the order of their numbers.
 constexpr std::uint32_t most_resources = 1U << 20;
 
 // A resource is of one core with fixed priorities, on which no job waits.

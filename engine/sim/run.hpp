@@ -15,8 +15,8 @@ namespace consort::engine::sim {
 struct Outcome {
     std::vector<Figures> figures;  // by task
     Time stopped = never;          // when a task with the policy `stop` ended the run
-    // Of cores that are not three-phase: from when on no job is under way, nothing is computed for one and no
-    // message is on its way; by task the number of the first job that was not released.
+    // For cores that are not three-phase: the instant from which no job is under way, nothing is computed for
+    // one and no message is on its way; by task the number of the first job that was not released.
     Time idle = 0;
     std::vector<std::uint64_t> next_jobs;
 };

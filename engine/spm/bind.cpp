@@ -371,7 +371,7 @@ std::vector<std::vector<std::uint64_t>> sweep(const std::vector<std::array<Time,
 
 void bind_spm(nb::module_& module) {
     using namespace nb::literals;
-    // What the kernel's own headers fix, for whoever lays its tables out.
+    // Constants of the kernel's own headers, for code that lays its tables out.
     constexpr consort::spm::BoxShape one_empty_message{1, 0};
     module.attr("SPM_PARTITIONS") = consort::spm::partitions;
     module.attr("SPM_PART_ALIGNMENT") = consort::spm::part_alignment;

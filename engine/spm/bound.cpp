@@ -76,7 +76,7 @@ class Analysis {
         return best_;
     }
 
-    // Whether task i meets its deadline even if the longest of all tasks both blocked it and waited, and no
+    // True if task i meets its deadline even if the longest of all tasks both blocked it and waited, and no
     // interfering job came later for being in flight before. The response time that follows is not below that
     // of respond(): the executions in H only grow with x, and a task in flight is released again no earlier
     // than others (early() > 0). Where it is known of tasks above instead of theirs, respond() finds no less
@@ -96,13 +96,13 @@ class Analysis {
         return h.has_value();
     }
 
-    // Of the task of the last respond(): whether it misses its deadline behind the two longest tasks below
+    // For the task of the last respond(): true if it misses its deadline behind the two longest tasks below
     // it, whatever is known of the tasks above.
     [[nodiscard]] bool misses_behind_lower() const { return misses_behind_lower_; }
 
     [[nodiscard]] Time window_jobs(int j, Time window, int u, int x) const {
         const auto& task = tasks_[static_cast<std::size_t>(j)];
-        // What is due up to its jitter before the window may be released in it.
+        // A job that is due up to its jitter before the window may be released in it.
         const Time from = j == u || j == x                ? early(j, u, x)
                           : options_.lemmas.window_jitter ? -task.jitter
                                                           : 0;
@@ -207,7 +207,7 @@ class Analysis {
         return interference(jobs, full_window_, u, x);
     }
 
-    // Whether (u, x) cannot exceed the best bound so far even if both were in flight besides all
+    // True if (u, x) cannot exceed the best bound so far even if both were in flight besides all
     // interference. If so for a pair, then for every pair of tasks that are no longer.
     [[nodiscard]] bool outdone(int u, int x) {
         Jobs jobs = full();

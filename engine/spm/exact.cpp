@@ -79,7 +79,7 @@ class Explorer {
         }
     }
 
-    // What the I/O core does in the slot that begins now.
+    // The action of the I/O core in the slot that begins now.
     void decide(const State& state) {
         if (state.loaded < 2) {
             for (std::size_t i = 0; i < tasks_.size(); ++i) {
@@ -141,7 +141,7 @@ class Explorer {
             if (t.since <= most_rounds) {
                 ++t.since;
             }
-            // What happened longer ago than a period makes no difference.
+            // Events longer ago than a period make no difference.
             if (t.stage == Stage::idle && t.since * tdma_.round >= tasks_[i].period) {
                 t.since = most_rounds + 1;
             }

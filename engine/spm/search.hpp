@@ -70,7 +70,7 @@ struct Outcome {
     std::uint64_t simulations = 0;
     std::uint64_t violated_sets = 0;
     double largest_ratio = 0;
-    // Of each task of each set: its largest simulated response over its bound, in bins of 2 % (above 1: not
+    // The largest simulated response over its bound of each task of each set, in bins of 2 % (above 1: not
     // counted).
     std::array<std::uint64_t, bins> tightness{};
     // The violation with the fewest tasks, among those the one with the largest ratio.

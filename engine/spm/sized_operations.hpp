@@ -18,11 +18,12 @@ class SizedOperations {
     [[nodiscard]] Time longest_load() const { return longest_load_; }
     [[nodiscard]] Time longest_unload() const { return longest_unload_; }
 
-    // Of task k in flight before a job of task i. Whichever task below i it is, it may be the one that takes
-    // longest to move; where nothing is in flight, an earlier job's operation may still be under way.
+    // Operations of task k in flight before a job of task i. Whichever task below i it is, it may be the one
+    // that takes longest to move; where nothing is in flight, an earlier job's operation may still be under
+    // way.
     [[nodiscard]] Time load(int k, int i) const;
     [[nodiscard]] Time unload(int k, int i) const;
-    // Whether task k takes longer to load or to unload than every task below i.
+    // True if task k takes longer to load or to unload than every task below i.
     [[nodiscard]] bool longer_than_below(int k, int i) const;
 
     // H: the sum of the n largest among n executions and n times 2 * others + an unload + a load. The DMA
