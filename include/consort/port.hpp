@@ -15,9 +15,9 @@ namespace consort {
 // Monotonic time in ticks of a port's clock. 64 bits: at 1 GHz it wraps after 584 years.
 using Ticks = std::uint64_t;
 
-// What a port offers. `now` and `relax` never block. `clean` writes back, `invalidate` discards, every cache
-// line that overlaps [begin, begin + bytes) and both complete before they return; they are empty where memory
-// is coherent or uncached. `core_id` tells the processors of one application apart (0 … 2^32-1).
+// The interface of a port. `now` and `relax` never block. `clean` writes back, `invalidate` discards, every
+// cache line that overlaps [begin, begin + bytes) and both complete before they return; they are empty where
+// memory is coherent or uncached. `core_id` tells the processors of one application apart (0 … 2^32-1).
 template <class P>
 concept Port = requires(const void* begin, std::size_t bytes) {
     { P::now() }

@@ -27,7 +27,7 @@ enum class Arbitration : std::uint8_t {
 // "At no time."
 inline constexpr Ticks never = ~Ticks{0};
 
-// What one client is given. `priority`: the larger, the more urgent; no two clients share one.
+// One client's share. `priority`: the larger, the more urgent; no two clients share one.
 struct Share {
     std::int64_t priority = 0;
     Ticks slot_from = 0;  // tdma: from the beginning of a round
@@ -96,8 +96,8 @@ struct Choice {
     Ticks look_again = never;       // where nobody's does: when one first may
 };
 
-// Of `count` clients the one whose request begins at `now`. `account(i)` is a client's; `cost(i)` how long
-// its request takes at most, 0 where it has none.
+// Chooses among `count` clients the one whose request begins at `now`. `account(i)` is a client's; `cost(i)`
+// how long its request takes at most, 0 where it has none.
 template <class AccountOf, class CostOf>
 [[nodiscard]] constexpr Choice choose(Arbitration rule, Ticks round, std::uint32_t count, Ticks now,
                                       AccountOf&& account, CostOf&& cost) noexcept {

@@ -22,7 +22,7 @@ struct Request {
     In in;
 };
 
-// What the server says of a request.
+// The server's answer to a request.
 enum class Answer : std::uint32_t {
     served = 1,
     unknown_operation = 2,

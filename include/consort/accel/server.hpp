@@ -108,7 +108,8 @@ class Server {
         typename Box::Server side;
         Account account;
         std::uint32_t allowed;
-        // Of the operations that it may ask for; a request that is refused counts as one of these.
+        // The longest of the operations that it may ask for; a request that is refused counts as one of
+        // these.
         Ticks longest;
         Request<In> request{};
         bool waiting = false;

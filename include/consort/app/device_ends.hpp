@@ -50,7 +50,7 @@ class Plant {
         std::memcpy(reinterpret_cast<std::byte*>(&last.in) + offset, from, bytes);
     }
 
-    // What DeviceReader and DeviceWriter ask for.
+    // The interface for DeviceReader and DeviceWriter.
     template <class Member>
     bool read_as(Member& to, std::size_t offset, Ticks as_of) noexcept {
         std::memcpy(&to, reinterpret_cast<const std::byte*>(&at(as_of)) + offset, sizeof to);

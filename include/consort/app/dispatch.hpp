@@ -39,7 +39,7 @@ enum class Dispatch : std::uint8_t { fixed_priority, fixed_priority_non_preempti
 
 // A part of a job that has begun and not ended: it lives on the stack, below the parts that preempted it.
 struct Frame {
-    // What became of it while it was interrupted or waited.
+    // An event that reached it while it was interrupted or waited.
     enum class Signal : std::uint8_t {
         none,
         changed,    // it has something else to do: leave what it does
@@ -51,12 +51,12 @@ struct Frame {
     Frame* below;
 };
 
-// What the dispatcher asks of its host. `level`: what a key must be below to go before the part once it has
-// begun, where it became ready with this one; with a preemption threshold that is less. `admit`: whether the
-// part may still begin; if not, the host has withdrawn it or made another one of it ready. `run` executes it
-// to its end and is called with interrupts enabled; the frame is the topmost one then. `settle`: after a part
-// has ended, before the next is chosen: nothing on a machine, whose interrupts come when they come. `enable`
-// and `disable` are about interrupts.
+// The dispatcher's requirements on its host. `level`: what a key must be below to go before the part once it
+// has begun, where it became ready with this one; with a preemption threshold that is less. `admit`: whether
+// the part may still begin; if not, the host has withdrawn it or made another one of it ready. `run` executes
+// it to its end and is called with interrupts enabled; the frame is the topmost one then. `settle`: after a
+// part has ended, before the next is chosen: nothing on a machine, whose interrupts come when they come.
+// `enable` and `disable` are about interrupts.
 template <class H>
 concept DispatchHost = requires(H& host, Frame& frame, std::uint32_t part) {
     { host.admit(part) }
@@ -111,12 +111,13 @@ class Dispatcher {
         }
     }
 
-    // Of a part that has begun; null: it has not.
+    // The frame of a part that has begun; null: it has not.
     [[nodiscard]] Frame* frame(std::uint32_t part) const noexcept { return frames_[part]; }
-    // What the core executes; null: nothing.
+    // The frame that the core executes; null: nothing.
     [[nodiscard]] Frame* top() const noexcept { return top_; }
 
-    // Whether a ready part goes before what the core executes. One that was given up leaves the stack first.
+    // True if a ready part goes before the one that the core executes. One that was given up leaves the stack
+    // first.
     [[nodiscard]] bool urgent() const noexcept {
         if (ready_.empty()) {
             return false;
@@ -153,7 +154,7 @@ class Dispatcher {
             if (frames_[part] == &frame) {
                 frames_[part] = nullptr;
             }
-            // What it preempted goes on only when that is decided.
+            // The preempted part goes on only when that is decided.
             host_->settle();
             top_ = frame.below;
         }

@@ -35,7 +35,7 @@ struct TaskPlan {
     Time suspension = 0;  // the longest time for which a job suspends itself
     bool offloaded = false;
     OnMiss on_miss = OnMiss::hold_last_output;
-    // Of an offloaded job: how long after its release the answer is awaited.
+    // For an offloaded job: the time after its release for which the answer is awaited.
     Time give_up = 1;
     Time send = 0;     // on this core, before the request is on its way
     Time receive = 0;  // on this core, once the answer is there
@@ -69,7 +69,7 @@ enum class Phase : std::uint8_t {
     fallback,  // the master computes the step itself
 };
 
-// What the executive asks of a port.
+// The executive's requirements on a port.
 //   now      the instant, in ticks
 //   arm      the timer is to call timer() at this instant (`never`: not at all); replaces the one before
 //   begin    a part is about to begin on the core: the cost of switching to it
@@ -248,7 +248,7 @@ class Executive {
             arm();
         }
     }
-    // Of the job in hand: by how much its block came before it was due.
+    // For the job in hand: the time by which its block came before it was due.
     [[nodiscard]] Time early(std::uint32_t t) const noexcept { return states_[t].releases.early(); }
 
     // The worker's answer to job `seq` of this task is there.
@@ -266,7 +266,7 @@ class Executive {
             s.late_answer = true;
         }
     }
-    // What the worker writes down of the job in hand; a job given up since has no part in it.
+    // The worker's record of the job in hand; a job given up since has no part in it.
     void worker_began(std::uint32_t t, std::uint32_t seq, Time at) noexcept {
         if (waits_for(t, seq)) {
             states_[t].job.worker_receive = at;
@@ -305,7 +305,7 @@ class Executive {
         return false;
     }
 
-    // What goes before a job of the task that has begun.
+    // The key below which a job goes before a job of the task that has begun.
     [[nodiscard]] Time level(std::uint32_t t, Time key) const noexcept {
         const TaskPlan& plan = *states_[t].plan;
         return plan.threshold < plan.rank ? Time{plan.threshold} : key;
@@ -425,8 +425,8 @@ class Executive {
     // A job that suspends itself gives its core up, whatever the core does for those that wait for an answer.
     [[nodiscard]] bool keeps(const State& s) const noexcept { return settings_.spins && s.plan->offloaded; }
 
-    // What takes no time needs no core: whoever makes it ready does it. Of a job that keeps its core while it
-    // waits it does need the core.
+    // A part that takes no time needs no core: whoever makes it ready does it. Of a job that keeps its core
+    // while it waits it does need the core.
     void begin_part(std::uint32_t t, Time length) noexcept {
         State& s = states_[t];
         s.remaining = length;

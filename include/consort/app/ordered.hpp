@@ -14,7 +14,7 @@ class Ordered {
   public:
     static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
 
-    // What an item of the queue needs; one each.
+    // An item's place in the queue; one each.
     struct Cell {
         Key key{};
         std::uint32_t item = 0;         // of the place in the heap

@@ -80,7 +80,7 @@ class PeriodicExecutive {
         } while (waiting_ != nullptr && waiting_->at <= at);
     }
 
-    // Whether a job is ready or will be.
+    // True if a job is ready or will be.
     [[nodiscard]] bool busy() const noexcept {
         return waiting_ != nullptr || ready_ != nullptr || away_ != nullptr;
     }
@@ -92,7 +92,7 @@ class PeriodicExecutive {
         }
         return found;
     }
-    // Whether a release is left, and when the next one is.
+    // True if a release is left, and the instant of the next one.
     [[nodiscard]] bool awaits() const noexcept { return waiting_ != nullptr; }
     [[nodiscard]] Time next_release() const noexcept { return waiting_->at; }
     [[nodiscard]] std::uint32_t preemptions() const noexcept { return preemptions_; }
@@ -122,14 +122,14 @@ class PeriodicExecutive {
 
   private:
     [[nodiscard]] Port& port() noexcept { return static_cast<Port&>(*this); }
-    // Whether jobs may leave the core and wait.
+    // True if jobs may leave the core and wait.
     [[nodiscard]] static constexpr bool parts() noexcept {
         return requires(Port & port, Task & task) {
             port.answered(task);
         };
     }
 
-    // Whether a ready task goes before what the core executes.
+    // True if a ready task goes before the one that the core executes.
     [[nodiscard]] bool urgent() noexcept {
         if constexpr (parts()) {
             wake();
@@ -196,7 +196,7 @@ class PeriodicExecutive {
         next(task);
         await_release(task, port().now());
         arm();
-        // What it preempted goes on only when what has become due in between is ready.
+        // The preempted job goes on only when jobs that have become due in between are ready.
         port().settle();
     }
     // The job's first part is over.

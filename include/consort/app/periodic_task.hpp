@@ -14,14 +14,14 @@ struct PeriodicPlan {
     Time period = 1;
     Time offset = 0;
     Time deadline = 1;
-    // Of no account under earliest deadline first. The smaller key is the more urgent; a job that has begun
-    // is preempted only by keys below `level`: that of its task, of its preemption threshold or, where no job
-    // is preempted, the least of all.
+    // Ignored under earliest deadline first. The smaller key is the more urgent; a job that has begun is
+    // preempted only by keys below `level`: that of its task, of its preemption threshold or, where no job is
+    // preempted, the least of all.
     std::uint32_t key = 0;
     std::uint32_t level = 0;
-    // Whether a job is not begun any more after release + max(period, deadline).
+    // True if a job is not begun any more after release + max(period, deadline).
     bool skips = true;
-    // Whether its jobs leave the core and wait, where the port has such.
+    // True if its jobs leave the core and wait, where the port has such.
     bool leaves = false;
 };
 
@@ -43,7 +43,7 @@ struct PeriodicTask {
     PeriodicPlan plan{};
 };
 
-// What is asked of a port; all but `execute` and `enable` are called with interrupts disabled.
+// Requirements on a port; all but `execute` and `enable` are called with interrupts disabled.
 //
 //   now      the instant, in ticks
 //   begin    the instant at which a job begins; any value where no task skips jobs

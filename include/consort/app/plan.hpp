@@ -36,7 +36,7 @@ struct Rows {
 };
 
 enum class Policy : std::uint8_t { fixed_priority, fixed_priority_non_preemptive, edf, worker, three_phase };
-// What a master does while an answer is awaited.
+// The master's way of waiting for an answer.
 enum class Wait : std::uint8_t { spin, sleep };
 // Which request a worker serves next.
 enum class Service : std::uint8_t { by_rank, oldest_first };
@@ -51,7 +51,7 @@ struct Run {
     Spread arrival;
 };
 
-// What one core does in one mode.
+// One core in one mode.
 struct Core {
     Time context_switch;
     Time slot;          // of a three-phase core: its turn of the DMA
@@ -205,9 +205,8 @@ class Hash {
     std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-// What a program is known by: the names of its tasks, then of its channels, each in their order, as they
-// stand in the table of names: a letter for what it is, the name, a zero. An image without names has their
-// hash.
+// The identity of a program: the names of its tasks, then of its channels, each in their order, as they stand
+// in the table of names: a letter for the kind, the name, a zero. An image without names has their hash.
 class Names {
   public:
     static constexpr char of_task = 't';
@@ -223,7 +222,7 @@ class Names {
     Hash hash_;
 };
 
-// Of all rows, as this program's compiler has them.
+// The layout of all rows, as this program's compiler has them.
 inline constexpr std::uint64_t layout = [] {
     std::uint64_t value = 0;
     each_row([&]<class Row>(std::string_view, std::type_identity<Row>) {

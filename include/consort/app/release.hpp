@@ -33,7 +33,7 @@ inline constexpr Time absent = -1;
 // best, a quarter anything between.
 enum class Spread : std::uint8_t { worst, uniform, edges };
 
-// What is chosen; the numbers enter the formula.
+// The quantity to choose; the numbers enter the formula.
 enum class Choice : std::uint8_t { execution = 0, jitter = 1, gap = 2, suspension = 3, split = 4 };
 
 // The finaliser of SplitMix64, constant added first.
@@ -95,7 +95,7 @@ class Draw {
 // The blocks of a channel that release a task: its one writer announces when each can be read.
 class Arrivals {
   public:
-    // Of how many of the last blocks the instant is known.
+    // The number of the last blocks whose instants are known.
     static constexpr std::uint32_t kept = 64;
 
     constexpr void announce(Time instant) noexcept {
@@ -167,7 +167,8 @@ class Releases {
     // `never`: the list is at its end, or its block is not there.
     [[nodiscard]] constexpr Time nominal() const noexcept { return nominal_; }
     [[nodiscard]] constexpr Time actual() const noexcept { return actual_; }
-    // What must come before the end of a run for the run to have the job: that it is due, or its block.
+    // The event that must come before the end of a run for the run to have the job: its due instant, or its
+    // block.
     [[nodiscard]] constexpr Time cause() const noexcept { return cause_; }
     // By how much its block came before it may be released, as far as that is known.
     [[nodiscard]] constexpr Time early() const noexcept {
@@ -176,7 +177,7 @@ class Releases {
     // Its number, from 0.
     [[nodiscard]] constexpr std::uint64_t job() const noexcept { return job_; }
 
-    // Of a task released by arrivals, after next() and after announcements. True: the next job's block is
+    // For a task released by arrivals, after next() and after announcements. True: the next job's block is
     // there since then.
     constexpr bool look() noexcept {
         if (nominal_ != never || rule_.arrivals->announced() <= job_) {

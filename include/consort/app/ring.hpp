@@ -88,7 +88,7 @@ class RingWriter {
         return true;
     }
 
-    // What is put between the two appears at once, by one store: all of it or, if the writer dies before,
+    // Records put between the two appear at once, by one store: all of them or, if the writer dies before,
     // nothing. Not on freestanding cores, where nobody goes on for one that dies.
     void hold() noexcept {
         if constexpr (may_hold) {

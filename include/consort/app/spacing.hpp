@@ -16,7 +16,7 @@ struct Distances {
     std::size_t count = 0;
 };
 
-// What they allow after the releases that were.
+// The releases that the distances allow after those that were.
 class Spacing {
   public:
     constexpr Spacing() noexcept = default;

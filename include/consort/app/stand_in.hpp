@@ -27,7 +27,8 @@ struct StandInOut {
     std::uint64_t job;
 };
 
-// Of a task (consort/task/step.hpp). What one computes is its job's number, which no record needs.
+// True for the stand-in of a task (consort/task/step.hpp). What one computes is its job's number, which no
+// record needs.
 template <class T>
 inline constexpr bool is_stand_in = std::is_same_v<typename T::In, StandInIn>;
 

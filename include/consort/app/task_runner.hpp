@@ -81,7 +81,7 @@ class TaskRunner {
     TaskRunner(const TaskSetup& setup, RingWriter& record) noexcept
         : setup_(setup), record_(&record), takes_inputs_(setup.rows != nullptr || setup.read_count != 0) {}
 
-    // What differs in another mode; between two jobs.
+    // Takes up the values of another mode; between two jobs.
     void enter(std::uint16_t core, Ticks period, Ticks deadline, Ticks give_up, OnMiss on_miss,
                const Computation& computation) noexcept {
         setup_.computation = computation;
@@ -92,7 +92,7 @@ class TaskRunner {
         setup_.on_miss = on_miss;
     }
 
-    // Whether a release can no longer be served: a whole period, or a later deadline, has passed.
+    // True if a release can no longer be served: a whole period, or a later deadline, has passed.
     [[nodiscard]] bool passed(Ticks release, Ticks now) const noexcept {
         const Ticks limit = setup_.period > setup_.deadline ? setup_.period : setup_.deadline;
         return now > release + limit;
@@ -128,14 +128,14 @@ class TaskRunner {
     // The outputs are there; `go_on`: the computation's word. False: the run is to end.
     bool ended(bool go_on) noexcept {
         complete(P::now());
-        // Of an offloaded task the master says so; a local one that is late ends the run as well.
+        // The master decides this for an offloaded task; a local one that is late ends the run as well.
         return go_on && (setup_.on_miss != OnMiss::stop || (job_.status & job_status::missed) == 0);
     }
     // When the answer to the job in hand is awaited no longer.
     [[nodiscard]] Ticks give_up() const noexcept { return job_.release + setup_.give_up; }
 
-    // What a master found of the job under way, which a worker computed. `lost`: the event where this job is
-    // the first to find the worker lost. False: the run is to end.
+    // Takes the master's report on the job under way, which a worker computed. `lost`: the event where this
+    // job is the first to find the worker lost. False: the run is to end.
     bool answered(const offload::JobReport& report, std::uint32_t worker, Event::Kind lost) noexcept {
         job_.sent = report.sent;
         job_.received = report.received;
@@ -153,8 +153,8 @@ class TaskRunner {
         return !report.stop;
     }
 
-    // Of several jobs under way (a load begins before the unload of the one before): the one that completes
-    // now, with what begin() left of it.
+    // One of several jobs under way (a load begins before the unload of the one before): the one that
+    // completes now, with its data from begin().
     struct UnderWay {
         Job job;
         Ticks due;

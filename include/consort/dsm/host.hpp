@@ -43,8 +43,8 @@ struct Moved {
     std::uint64_t falsely_shared = 0;
 };
 
-// What a side is to be asked for its own changes, where nobody marks them by `touch`: `arm` before the side
-// may write, `collect` adds what changed since.
+// A side's tracker of its own changes, where nobody marks them by `touch`: `arm` before the side may write,
+// `collect` adds what changed since.
 struct NoTracker {
     void arm() noexcept {}
     void collect(Changes& /*changes*/) noexcept {}
@@ -74,7 +74,7 @@ class Host : public Side<Host<Q, A, Tracker>, A> {
           peers_(peers),
           pieces_(pieces),
           tracker_(tracker) {
-        // What the peer's copy holds is not known.
+        // The content of the peer's copy is not known.
         own_.add_all();
         last_.clear();
     }
@@ -100,7 +100,7 @@ class Host : public Side<Host<Q, A, Tracker>, A> {
     }
     void stop_handing_over() noexcept {
         if (sending_) {
-            // What is in flight arrives before anything that is posted later; all of it is sent again.
+            // Messages in flight arrive before anything that is posted later; all of it is sent again.
             sending_ = false;
             own_.add_all();
         }

@@ -22,7 +22,7 @@ struct Message {
     std::uint32_t number;    // with the peer's grant: which set of changes that is
 };
 
-// What a look at the other side's mailbox finds.
+// The result of a look at the other side's mailbox.
 enum class Heard : std::uint8_t {
     nothing,
     question,

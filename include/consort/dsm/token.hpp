@@ -24,21 +24,21 @@ namespace consort::dsm {
 
 enum class Right : std::uint8_t { none = 0, read = 1, write = 2 };
 
-// What one side may do with the region, and who waits for whom.
+// The right of one side to the region, and the waits for it.
 class Token {
   public:
     // `preferred`: exactly one of the two sides. `right`: at the start one side may write, the other nothing.
     constexpr Token(bool preferred, Right right) noexcept : preferred_(preferred), right_(right) {}
 
     [[nodiscard]] constexpr Right right() const noexcept { return right_; }
-    // What the side does with the region now.
+    // The side's present use of the region.
     [[nodiscard]] constexpr Right use() const noexcept { return use_; }
-    // What it has asked for and was not granted yet.
+    // The right that it has asked for and was not granted yet.
     [[nodiscard]] constexpr Right asked() const noexcept { return asked_; }
-    // What the other side has asked for and was not granted yet.
+    // The right that the other side has asked for and was not granted yet.
     [[nodiscard]] constexpr Right wanted() const noexcept { return wanted_; }
 
-    // What the side waits for, and whether the right to it is there and was not used yet.
+    // The right that the side waits for, and true if it has come and was not used yet.
     [[nodiscard]] constexpr Right waits_for() const noexcept { return waits_for_; }
     [[nodiscard]] constexpr bool fresh() const noexcept { return fresh_; }
 
@@ -76,7 +76,7 @@ class Token {
 
     // The other side asked. False: no side that keeps to the protocol asks that now.
     [[nodiscard]] constexpr bool hear_ask(Right right) noexcept {
-        // Who may not even read was asked by one that waits for a right which is on its way to it.
+        // A side that may not even read was asked by one that waits for a right which is on its way to it.
         if (right == Right::none || wanted_ != Right::none || right_ == Right::none ||
             (right_ == Right::read && right != Right::write)) {
             return false;
@@ -95,7 +95,7 @@ class Token {
         return true;
     }
 
-    // Whether what the other side waits for can be granted now.
+    // True if the right that the other side waits for can be granted now.
     [[nodiscard]] constexpr bool may_grant() const noexcept {
         return wanted_ != Right::none && !used_against(wanted_) && !goes_first() && !fresh_;
     }
@@ -109,8 +109,7 @@ class Token {
         return granted;
     }
 
-    // What was asked and not answered, on either side, is void: the other side is there for the first time,
-    // or anew.
+    // Unanswered requests, on either side, are void: the other side is there for the first time, or anew.
     constexpr void forget_questions() noexcept {
         wanted_ = Right::none;
         asked_ = Right::none;
@@ -122,7 +121,7 @@ class Token {
     }
 
   private:
-    // Whether the other side waits for a right that a use of this kind would hold up.
+    // True if the other side waits for a right that a use of this kind would hold up.
     [[nodiscard]] constexpr bool against(Right use) const noexcept {
         return wanted_ == Right::write || (wanted_ == Right::read && use == Right::write);
     }

@@ -92,7 +92,7 @@ struct ClockExchange {
         explicit Reference(Shared& shared) noexcept
             : shared_(&shared), answered_(A::template load<SyncPoint::own>(shared.reference.answers)) {}
 
-        // Whether a question waits. Whoever looks at done() afterwards knows which end it was asked before.
+        // True if a question waits. Whoever looks at done() afterwards knows which end it was asked before.
         [[nodiscard]] bool asked() noexcept {
             asks_ = A::template load<SyncPoint::clock_hear>(shared_->asker.asks);
             return asks_ != answered_;

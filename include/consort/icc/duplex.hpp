@@ -49,7 +49,7 @@ struct DeclaredMembers<Exchange<ToServer, ToClient>> {
 
 namespace detail {
 
-// Of two types that travel together, a message names the one that cannot.
+// For two types that travel together, a message names the one that cannot.
 template <class ToServer, class ToClient>
 struct Carried<Exchange<ToServer, ToClient>> {
     struct Both {
@@ -129,7 +129,7 @@ class Duplex {
     using Access = A;
     static constexpr std::uint32_t kind = 6;
     static constexpr std::uint32_t parameter = 0;
-    // Whether both directions share one line.
+    // True if both directions share one line.
     static constexpr bool one_line = A::shares_lines && sizeof(ToServer) <= detail::half_line_message &&
                                      sizeof(ToClient) <= detail::half_line_message;
     static constexpr Form form = one_line ? Form::shared_lines : Form::whole_lines;

@@ -51,7 +51,7 @@ class Snapshot {
         typename A::template Cell<std::uint32_t> stamp;
         typename A::template Cell<T> value;
     };
-    // Whether the newest value also lies in the writer's line, in words.
+    // True (`small`) if the newest value also lies in the writer's line; its size in words.
     static constexpr std::uint32_t value_words = round_up(sizeof(T), 4) / 4;
     static constexpr bool small = A::shares_lines && value_words + pairs + 4 <= line_bytes / 4;
     static constexpr Form form = small ? Form::shared_lines : Form::whole_lines;

@@ -16,7 +16,7 @@ enum class Status : std::uint8_t {
     // A word that the peer owns holds a value that the protocol cannot produce: the peer is defective, or the
     // memory was overwritten. The call had no effect; the channel must be set up again.
     peer_fault,
-    // What was asked for was overwritten before or while it was copied: the reader came later than the
+    // The wanted version was overwritten before or while it was copied: the reader came later than the
     // channel's number of versions allows. The call had no effect.
     overtaken,
 };

@@ -49,8 +49,8 @@ namespace consort {
     return needed < 2 ? 2 : needed;
 }
 
-// What a read answers: `sequence` is the number of the version copied, from 1 (no number is ever used again),
-// and `publication` the instant from which it counts; both 0 unless the status is ok.
+// The answer of a read: `sequence` is the number of the version copied, from 1 (no number is ever used
+// again), and `publication` the instant from which it counts; both 0 unless the status is ok.
 struct VersionRead {
     Status status;
     std::uint64_t sequence;
@@ -204,8 +204,8 @@ class Versions<T, K, A>::Reader {
     // An empty type carries no data.
     static constexpr std::uint32_t copied_bytes = std::is_empty_v<T> ? 0 : sizeof(T);
 
-    // Whether what was read from the slot of `position`, and from those of newer versions, was whole; if so,
-    // whether it was `plausible`.
+    // Decides if the data read from the slot of `position`, and from those of newer versions, was whole; if
+    // so, if it was `plausible`.
     [[nodiscard]] Status settle(std::uint32_t position, bool plausible) const noexcept {
         A::template fence<SyncPoint::versions_check>();
         const std::uint32_t begun = A::template load<SyncPoint::versions_begun>(shared_->writer.begun);

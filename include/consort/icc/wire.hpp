@@ -45,7 +45,7 @@ static_assert(std::endian::native == std::endian::little || std::endian::native 
     return (value + step - 1) / step * step;
 }
 
-// What may travel: copied byte by byte, laid out by the rules of standard-layout classes, aligned to at
+// Types that may travel: copied byte by byte, laid out by the rules of standard-layout classes, aligned to at
 // most 16.
 template <class T>
 concept PlainData =

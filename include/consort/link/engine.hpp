@@ -71,7 +71,7 @@ class Engine {
         return queue < Queues ? sides_[queue].faults : 0;
     }
 
-    // Whether a transaction is under way; and how the last one that ended did.
+    // True if a transaction is under way; and the outcome of the last one that ended.
     [[nodiscard]] bool moving() const noexcept { return moving_; }
     [[nodiscard]] Outcome last_outcome() const noexcept { return outcome_; }
 

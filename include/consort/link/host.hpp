@@ -108,7 +108,7 @@ class Host {
     }
 
   private:
-    // What the host remembers of a descriptor: the peer can change none of it.
+    // The host's own copy of a descriptor: the peer can change none of it.
     struct Flight {
         std::uint32_t tag;
         std::uint32_t local;

@@ -80,7 +80,7 @@ enum class Posting : std::uint8_t {
     refused,
 };
 
-// What every kind of link offers to the side that posts. No call blocks.
+// The interface of every kind of link to the side that posts. No call blocks.
 template <class Q>
 concept TransferQueue = requires(Q& queue, const Q& constant, const Piece* pieces, std::uint32_t n,
                                  Completion& completion) {
@@ -93,8 +93,8 @@ concept TransferQueue = requires(Q& queue, const Q& constant, const Piece* piece
     noexcept->std::same_as<std::uint32_t>;
 };
 
-// What the engine asks of the DMA that moves the bytes: the interface of the scratchpad kernel's DMA. A DMA
-// that copies with the core's own instructions has `advance` as well, which moves the next part.
+// The engine's requirements on the DMA that moves the bytes: the interface of the scratchpad kernel's DMA. A
+// DMA that copies with the core's own instructions has `advance` as well, which moves the next part.
 template <class D>
 concept Dma = requires(D& dma, const spm::Transfer& transfer) {
     { dma.start(transfer) }

@@ -78,7 +78,7 @@ class HandOverOf {
     constexpr HandOverOf() noexcept = default;
     constexpr explicit HandOverOf(std::uint32_t side, Copy copy = {}) noexcept : self_(side), copy_(copy) {}
 
-    // Whether this side may run the next job; its state is here. Else a step is made towards it: called again
+    // True if this side may run the next job; its state is here. Else a step is made towards it: called again
     // and again while the other side is the owner, and size + 4 times once this one is.
     template <SharedWords M>
     bool poll(M& memory) noexcept {

@@ -94,12 +94,13 @@ inline void store(unsigned char* bytes, std::uint32_t value) noexcept {
     return ~crc;
 }
 
-// Of the whole image but the sum itself, which is the header's last word.
+// The checksum of the whole image but the sum itself, which is the header's last word.
 [[nodiscard]] inline std::uint32_t sum_of(const unsigned char* image, std::uint32_t payload) noexcept {
     return crc(image + header_bytes, payload, crc(image, 4U * Word::sum));
 }
 
-// Whether `image` is of this step and can be gone on with. All that is later read of it is checked here.
+// Checks that `image` is of this step and that a job can go on with it. All that is later read of it is
+// checked here.
 [[nodiscard]] inline Refusal check(const consort_migrate_module& module, const unsigned char* image,
                                    std::uint32_t bytes) noexcept {
     if (bytes < header_bytes) {

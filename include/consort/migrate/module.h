@@ -22,7 +22,7 @@ struct consort_migrate_range {
 };
 
 struct consort_migrate_module {
-    // Of the instrumented WebAssembly, and of what lies where in its memory: equal on all processors.
+    // Hashes of the instrumented WebAssembly, and of the layout of its memory: equal on all processors.
     uint64_t module_hash;
     uint64_t layout_hash;
     struct consort_migrate_range in;

@@ -16,7 +16,7 @@
 
 namespace consort::offload {
 
-// What a worker tells an observer about each job, after it has answered [ticks of its port].
+// A worker's report to an observer on each job, after it has answered [ticks of its port].
 struct ServedJob {
     std::uint32_t kind;  // the task's position in the worker's list
     std::uint32_t sequence;

@@ -122,7 +122,7 @@ class Remote {
     }
 
     [[nodiscard]] State state() const noexcept { return state_; }
-    // Whether all endpoints are known to the driver.
+    // True if all endpoints are known to the driver.
     [[nodiscard]] bool announced() const noexcept { return state_ == State::up && announced_ == Endpoints; }
     [[nodiscard]] std::uint32_t faults() const noexcept { return faults_; }
     // Messages to an address that is none of this side's, or shorter than their header says.

@@ -36,7 +36,7 @@ struct StreamHead {
 };
 static_assert(sizeof(StreamHead) == 16);
 
-// What a side remembers.
+// A side's memory.
 template <std::uint32_t Bytes, std::uint32_t Slots, class A = access::Coherent>
 struct Kept {
     static_assert(Bytes % 4 == 0 && Bytes >= 4, "messages are of whole words");
@@ -144,7 +144,7 @@ class Stream {
         owes_ = true;
     }
 
-    // What a datagram says. True: `message` is the next one; it stays the next one until `taken`.
+    // Takes in a datagram. True: `message` is the next one; it stays the next one until `taken`.
     [[nodiscard]] bool hear(const void* datagram, std::uint32_t bytes, Ticks now,
                             StreamMessage& message) noexcept {
         StreamHead head{};
@@ -166,7 +166,7 @@ class Stream {
         }
         const std::uint32_t newly = head.taken - acknowledged_;
         if (newly > written_ - acknowledged_) {
-            // Of before, in a datagram that was overtaken; or of what was never sent.
+            // A datagram that was overtaken acknowledges something older; any other, something never sent.
             if (static_cast<std::int32_t>(newly) > 0) {
                 return refuse();
             }

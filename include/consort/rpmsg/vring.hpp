@@ -56,9 +56,9 @@ struct Vring {
             Word event;
         } used;
     };
-    // What the resource table says of it.
+    // The alignment in the resource table.
     static constexpr std::uint32_t align = line_bytes;
-    // Of words that are words: an exploration's are larger.
+    // For words that are words: an exploration's are larger.
     static_assert(sizeof(Word) != 4 || offsetof(Shared, available) == 16 * N);
     static_assert(sizeof(Word) != 4 || offsetof(Shared, used) == round_up(16 * N + 2 * (3 + N), align));
 

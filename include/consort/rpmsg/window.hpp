@@ -17,7 +17,7 @@
 
 namespace consort::rpmsg {
 
-// Of VIRTIO 1.2, 2.1, as far as a remote looks at it.
+// Device status of VIRTIO 1.2, 2.1, as far as a remote looks at it.
 namespace status {
 inline constexpr std::uint32_t driver_ok = 4;
 inline constexpr std::uint32_t failed = 128;
@@ -28,7 +28,7 @@ inline constexpr std::uint32_t feature_names = 1U << 0U;
 
 inline constexpr std::uint32_t buffer_bytes = 512;  // of virtio_rpmsg_bus: MAX_RPMSG_BUF_SIZE
 
-// What remoteproc calls a resource. The first one is a vendor's.
+// Types of remoteproc resources. The first one is a vendor's.
 namespace resource {
 inline constexpr std::uint32_t consort = 128;
 inline constexpr std::uint32_t device = 3;

@@ -71,7 +71,7 @@ class Handover {
             A::template store<SyncPoint::own>(entry.job, ready.job);
             A::template store<SyncPoint::handover_publish>(shared_->io.published, ++published_);
         }
-        // Whether the i-th job not taken yet (0: the oldest) has begun, and when. ok, would_block or
+        // Tells if the i-th job not taken yet (0: the oldest) has begun, and when. ok, would_block or
         // peer_fault.
         [[nodiscard]] Status started(std::uint32_t i, Ticks& start) const noexcept {
             const Status status = reported(shared_->core.started, i);
@@ -81,7 +81,7 @@ class Handover {
             }
             return status;
         }
-        // Whether the i-th job not taken yet has finished, and when.
+        // Tells if the i-th job not taken yet has finished, and when.
         [[nodiscard]] Status finished(std::uint32_t i, Ticks& finish) const noexcept {
             const Status status = reported(shared_->core.finished, i);
             if (status == Status::ok) {

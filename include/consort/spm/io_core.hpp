@@ -28,7 +28,7 @@
 
 namespace consort::spm {
 
-// What a board does for the kernel. All of it is short and none of it blocks.
+// The kernel's requirements on a board. All of it is short and none of it blocks.
 template <class B>
 concept IoBoard = requires(B& board, const Transfer& transfer, std::uint32_t n, Outcome outcome,
                            const Event& event, const JobRecord& job) {
@@ -296,7 +296,7 @@ class IoCore {
                (task_of(core, t).size.data == 0 || state.in_flight == 0);
     }
 
-    // Whether begin_operation() would begin one.
+    // True if begin_operation() would begin one.
     [[nodiscard]] bool wanted(std::uint32_t c, Ticks at) const noexcept {
         const Core& core = cores_[c];
         if (core.faulted || core.doing != Doing::nothing) {
@@ -360,8 +360,8 @@ class IoCore {
         job.unload = now;
         const Task& task = task_of(core, job.task);
         core.transfer.count = 0;
-        // What a job that was stopped has written is not to be trusted. It still takes its slot, so that the
-        // schedule of the others stays one that the bound covers.
+        // The output of a job that was stopped is not to be trusted. The job still takes its slot, so that
+        // the schedule of the others stays one that the bound covers.
         if (job.execution.outcome == Outcome::done) {
             const std::byte* base = core.setup.partition[job.partition];
             const Layout layout = layout_of(task.size);

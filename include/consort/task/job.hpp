@@ -10,7 +10,7 @@
 
 namespace consort {
 
-// What happened to one job; bits, so that several can be true.
+// Events of one job; bits, so that several can be true.
 namespace job_status {
 inline constexpr std::uint32_t missed = 1U << 0U;        // finished after its deadline, or not at all
 inline constexpr std::uint32_t held = 1U << 1U;          // the output is that of an earlier job
@@ -87,7 +87,7 @@ struct Event {
         release_lost = 16,
         block_corrupt = 17,  // value: the channel
         early_arrival = 18,  // value: how much before min_interarrival and min_distances allow it [ticks]
-        // Of a change of mode, written once the new mode is released, each with its own instant.
+        // For a change of mode, written once the new mode is released, each with its own instant.
         mode_requested = 19,  // value: the mode that follows
         mode_idle = 20,       // value: the mode that was left
         mode_entered = 21,    // value: the mode; also at the run's beginning
@@ -96,11 +96,12 @@ struct Event {
         state_taken = 23,
         // A core whose tasks go on elsewhere is known to be dead. Value: since its last sign of life [ticks].
         core_died = 24,
-        // Of a task that changes its core, as state_given: the old core begins to copy its state, and has
+        // For a task that changes its core, as state_given: the old core begins to copy its state, and has
         // copied all of it.
         state_prepared = 25,
         state_copied = 26,
-        // Of a job whose state lies in remote memory: how many faults it had, and how long they took [ticks].
+        // For a job whose state lies in remote memory: the number of its faults, and the time they took
+        // [ticks].
         remote_faults = 27,
         remote_waits = 28,
         // A transaction of a link that ended with an error. Value: the channel; cause: link::Outcome.
@@ -112,7 +113,7 @@ struct Event {
         // job's beginning to its end, at least [ticks].
         executed = 31,
     };
-    // Of `disturbed`: what is known of why the thread did not run.
+    // For `disturbed`: the known cause for which the thread did not run.
     enum Cause : std::uint16_t {
         unknown = 0,
         stopped = 1,      // off its processor: throttled by the kernel, or preempted
