@@ -7,7 +7,8 @@
 
 extern "C" {
 
-// Of the linker script. Between the guard and the bottom lies nothing: what is written there ran over.
+// Symbols of the linker script. Between the guard and the bottom lies nothing: what is written there ran
+// over.
 extern std::uint32_t stack_guard[];
 extern std::uint32_t stack_bottom[];
 extern std::uint32_t stack_top[];
@@ -25,7 +26,7 @@ alignas(16) std::uint32_t painted[4];
 }  // namespace
 
 void consort_paint_stack() noexcept {
-    // What lies below is this function's own, and nobody's.
+    // The memory below belongs to this function alone.
     const auto end = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - 64;
     for (volatile std::uint32_t* word = stack_guard; reinterpret_cast<std::uintptr_t>(word) < end; ++word) {
         *word = paint;

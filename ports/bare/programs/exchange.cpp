@@ -29,7 +29,7 @@ constexpr std::uint32_t probe = 4;  // only attaches and opens; a refusal is the
 constexpr std::uint32_t work = 8;   // set in every role but "nothing to do"
 }  // namespace role
 
-// What a defective build or another compiler does to a type, for the test of refusals.
+// Changes of a type by a defective build or another compiler, for the test of refusals.
 #ifdef EXCHANGE_PLAIN_ENUM
 enum Mode { off, hold, track };
 #else

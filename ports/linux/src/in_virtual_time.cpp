@@ -213,7 +213,7 @@ class Steps final : public vt::Observer {
     };
     struct Running {
         std::unique_ptr<PreparedTask> prepared;
-        // What the step wrote last: it may leave parts of its output as they were.
+        // The step's last output: it may leave parts of its output as they were.
         Part computed;
         std::size_t bytes = 0;
         bool stand_in = false;
@@ -227,7 +227,7 @@ class Steps final : public vt::Observer {
         events_.put(app::RecordTable::event, Event::none, &made, sizeof made);
     }
 
-    // What devices do by themselves until then.
+    // Lets devices act by themselves until then.
     void advance(vt::Time now) {
         const Ticks tick = tick_of(now);
         const Ticks end = start + Clock::from_ns(config_.duration_ns);
@@ -483,7 +483,7 @@ class Computation {
     bool ended_ = false;
 };
 
-// What the program is known by.
+// The identity of the program.
 std::uint64_t program_of(const RunConfig& config) {
     app::plan::Names names;
     for (const TaskConfig& task : config.tasks) {

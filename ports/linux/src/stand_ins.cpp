@@ -21,14 +21,14 @@ namespace {
 namespace plan = app::plan;
 using Block = app::StandInBlock<1>;
 
-// What a channel needs of its type beside its kind.
+// A channel's requirements on its type beside its kind.
 struct Wanted {
     std::string name;
     const plan::Channel* channel;
     std::uint32_t readers;
 };
 
-// What is done with a type: one for each, so that each is compiled once.
+// Operations of a type: one for each, so that each is compiled once.
 struct Type {
     void (*channel)(Catalogue&, const std::string& name);
     void (*reads)(Catalogue&, const std::string& task, const std::string& channel, std::uint32_t reader);

@@ -28,7 +28,7 @@ namespace {
 
 using namespace consort::linux_port;
 
-// What can be measured, in the order of the result.
+// The parts that can be measured, in the order of the result.
 constexpr std::array<const char*, 6> all_parts{"wakeup", "busy", "switch", "memory", "exchange", "signal"};
 
 constexpr const char* help = R"(usage: consort-probe [--measure LIST] [--cpus LIST] [options]

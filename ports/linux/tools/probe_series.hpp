@@ -76,7 +76,7 @@ class Series {
     std::size_t count_ = 0;
 };
 
-// What every part of the probe is done with.
+// Options of every part of the probe.
 struct ProbeOptions {
     double seconds = 1.0;               // of each series that is limited by time
     std::size_t samples = 20'000;       // of each other series

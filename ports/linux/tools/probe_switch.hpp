@@ -23,7 +23,7 @@
 
 namespace consort::linux_port {
 
-// What two threads of one processor share: who spoke last, and when.
+// Memory that two threads of one processor share: the last to speak, and when.
 struct SwitchStamp {
     std::atomic<std::uint64_t> tick{0};
     std::atomic<int> by{-1};

@@ -36,7 +36,7 @@ inline std::string run_threads(const std::vector<ProbeThread>& wanted) {
             options.cpu = self.cpu;
             options.policy = self.priority > 0 ? SCHED_FIFO : SCHED_OTHER;
             options.priority = self.priority;
-            // Of the process, not of the thread: the main thread's.
+            // Settings of the process, not of the thread: the main thread's.
             options.lock_memory = false;
             options.cpu_dma_latency = false;
             const RealtimeGuard guard(options);

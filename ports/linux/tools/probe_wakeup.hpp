@@ -51,7 +51,7 @@ inline nlohmann::json probe_wakeup(int cpu, const ProbeOptions& options) {
     return result;
 }
 
-// What kept a thread that spins for the whole time from running, by cause.
+// The causes that kept a thread that spins for the whole time from running.
 inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
     std::vector<Gap> gaps;
     gaps.reserve(1U << 20U);

@@ -13,8 +13,9 @@
 
     .weak   consort_dispatch
 
-    // What the processor stores with floating-point state (26 words, and one of alignment), what PendSV pushes and makes
-    // up, and what the processor stores again where SysTick comes before PendSV has returned.
+    // The frame that the processor stores with floating-point state (26 words, and one of alignment), the words that
+    // PendSV pushes and makes up, and the frame that the processor stores again where SysTick comes before PendSV has
+    // returned.
     .global consort_interrupt_frame
     .set    consort_interrupt_frame, 108 + 8 + 32 + 108
 

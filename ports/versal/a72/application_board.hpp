@@ -17,7 +17,7 @@ namespace consort::versal::scratchpad {
 
 using spm::Outcome;
 
-// What jobs.S reads of the running core, in this order.
+// Fields of the running core that jobs.S reads, in this order.
 struct Cpu {
     std::uint64_t stack;
     std::uint64_t tick;

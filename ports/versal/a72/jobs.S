@@ -6,7 +6,7 @@
 // A job ends in one of three ways: it returns (svc), it faults, or the timer's interrupt finds that it is to
 // be left. The first two go to EL1, whose only code hands them to EL3.
 
-    // Of the running core, at tpidr_el3 (a72/scratchpad.cpp, struct Cpu).
+    // Offsets of the running core's fields, at tpidr_el3 (a72/scratchpad.cpp, struct Cpu).
     .equ    CPU_STACK, 0
     .equ    CPU_TICK, 8
     .equ    CPU_STOP, 16

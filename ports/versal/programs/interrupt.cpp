@@ -19,7 +19,7 @@ using consort::versal::PrivateTimer;
 constexpr std::uint32_t second_place = consort::board::control_block_of_second_core;
 constexpr std::uint32_t signal = 3;
 
-// What the handler leaves, at tpidr_el3: its first reading of the clock, how many came, which the last was.
+// The handler's results, at tpidr_el3: its first reading of the clock, how many came, which the last was.
 struct Taken {
     std::uint64_t at;
     std::uint64_t count;

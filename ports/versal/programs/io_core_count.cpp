@@ -21,7 +21,7 @@ using bare::ThisPort;
 constexpr std::uint32_t jobs = 64;
 constexpr Ticks slot_length = 100000;
 
-// What a step at a slot's begin does.
+// The actions of a step at a slot's begin.
 enum Slots : std::uint32_t {
     nothing,
     load_begins,

@@ -126,8 +126,8 @@ class Board {
     }
     void attach(Devices::Subsystem& io) noexcept { io_ = &io; }
     void begin(Ticks start) noexcept { start_ = start; }
-    // What ends has ended then, however late the I/O core looks: at the next slot's begin, or in turns at the
-    // instant of the kernel's step.
+    // An operation that ends has ended then, however late the I/O core looks: at the next slot's begin, or in
+    // turns at the instant of the kernel's step.
     void boundary(Ticks at) noexcept { boundary_ = at; }
     // The time of the kernel's next step. Operations whose length is given end by it.
     void instant(Ticks at) noexcept { instant_ = at; }
@@ -252,7 +252,7 @@ const char* why_not(const spm::Task& task, std::uint32_t partition_bytes) noexce
     return spm::layout_of(task.size).bytes > partition_bytes ? " exceeds its partition" : nullptr;
 }
 
-// Whether a core's partitions are whole pages of its scratchpad, and leave its stack alone.
+// True if a core's partitions are whole pages of its scratchpad, and leave its stack alone.
 bool lies_in(std::uint32_t core, const KernelTables& tables) noexcept {
     const std::uint32_t bytes = tables.partition_bytes[core];
     for (std::uint32_t p = 0; core < application_cores && p < spm::partitions; ++p) {
@@ -409,7 +409,7 @@ int consort_program(bare::ControlBlock& block) noexcept {
     }
     kernel.halt();
     if (devices != nullptr) {
-        // What the last unloads have left.
+        // Serves the outputs of the last unloads.
         while (devices->serve(ThisPort::now(), spm::never)) {
         }
         devices->report();

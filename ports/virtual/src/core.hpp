@@ -17,7 +17,7 @@
 
 namespace consort::virtual_time {
 
-// What all kinds of core have.
+// The common part of all kinds of core.
 class Processor {
   public:
     explicit Processor(Clock& clock) : clock_(&clock) {}
@@ -105,7 +105,7 @@ class ReleasingCore : public Processor {
         }
         return next;
     }
-    // Whether the fiber has to decide something at this instant.
+    // True if the fiber has to decide something at this instant.
     [[nodiscard]] bool attention() noexcept {
         const app::Frame* top = executive_.dispatcher().top();
         if (settling_ || (top != nullptr && top->signal != app::Frame::Signal::none)) {
@@ -208,7 +208,7 @@ class ReleasingCore : public Processor {
 // Computes what masters send it, one request after another, and does nothing else.
 class WorkerCore : public Processor {
   public:
-    // Whom it tells what it does.
+    // The masters that it reports to.
     class Masters {
       public:
         virtual ~Masters() = default;

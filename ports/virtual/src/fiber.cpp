@@ -224,7 +224,7 @@ void Fiber::start(void (*entry)(void*), void* argument) {
     sanitizer_inside_ = __tsan_create_fiber(0);
 #endif
 #if defined(CONSORT_ASAN)
-    // Of what ran before: its frames never ended.
+    // Clears frames of earlier runs, which never ended.
     __asan_unpoison_memory_region(top - stack_bytes, stack_bytes);
     sanitizer_inside_ = nullptr;
 #endif

@@ -42,7 +42,7 @@ class ScratchpadCore : public Processor {
         begin(
             id, core.context_switch, [](void* self) { static_cast<ScratchpadCore*>(self)->loop(); }, this);
     }
-    // Whether it looks for a job at this instant.
+    // True if it looks for a job at this instant.
     [[nodiscard]] bool attention() const noexcept { return settling_ || idle_; }
 
     [[nodiscard]] Ticks now() const noexcept { return static_cast<Ticks>(clock_->now); }
@@ -63,7 +63,7 @@ class ScratchpadCore : public Processor {
     bool idle_ = true;
 };
 
-// What the kernel of the I/O core asks of a board.
+// The board that the kernel of the I/O core asks for.
 class ScratchpadBoard {
   public:
     explicit ScratchpadBoard(Scratchpads& owner) : owner_(&owner) {}

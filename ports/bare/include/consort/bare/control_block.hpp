@@ -36,7 +36,7 @@ class ControlBlock {
 
     // False: nobody has given this core orders.
     [[nodiscard]] bool ordered() const noexcept { return load(layout_->magic) == magic_number; }
-    // What to do; its meaning is the program's.
+    // The program's role; its meaning is the program's.
     [[nodiscard]] std::uint32_t role() const noexcept { return load(layout_->role); }
     [[nodiscard]] std::uint32_t argument(std::uint32_t i) const noexcept {
         return load(i < arguments ? layout_->argument[i] : layout_->more[i - arguments]);

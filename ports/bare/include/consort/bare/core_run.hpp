@@ -124,7 +124,7 @@ class CoreRun {
             });
         }
     }
-    // What waits for other cores; some timers have to go on meanwhile.
+    // Waits for other cores; some timers have to go on meanwhile.
     template <class Wait>
     static bool awaited(const Wait& wait) noexcept {
         if constexpr (requires { Timer::begin_waiting(); }) {

@@ -26,7 +26,7 @@ struct RunTime {
     static inline Ticks start = 0;  // by this core's clock
 };
 
-// What a task reads and writes, in the order in which it does.
+// A task's reads and writes, in their order.
 struct Ends {
     const app::ReadEnd* reads = nullptr;
     std::uint32_t read_count = 0;

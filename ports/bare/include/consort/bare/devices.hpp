@@ -24,8 +24,8 @@ struct DeviceFlow {
     std::uint32_t blocks = 0;
 };
 
-// Of a core's numbers: Values has those that all have, the ring's place and length, and behind them the
-// period of each flow. `flows`: at least one. The program's exit status.
+// Plays the devices of a core's numbers: Values has those that all have, the ring's place and length, and
+// behind them the period of each flow. `flows`: at least one. The program's exit status.
 template <class Values>
 int play_devices(ControlBlock& block, std::span<DeviceFlow> flows) noexcept {
     using Core = typename Values::Core;

@@ -220,7 +220,7 @@ class CoreExecutive
         Timer::disarm();
         lines_.finish();
     }
-    // What no type of a task changes.
+    // The part that is the same for all types of tasks.
     [[gnu::cold, gnu::noinline]] void add(std::uint32_t place, app::TaskSetup& setup,
                                           const Ends& ends) noexcept {
         const auto value = [&](Of what) { return this->task_value(place, what); };
@@ -238,7 +238,7 @@ class CoreExecutive
     // Untimed, and the core is idle: to the next instant at which something is due.
     void advance() noexcept {
         if (this->away() != 0) {
-            // What has been begun comes first, whatever an answer takes.
+            // Work that has been begun comes first, whatever an answer takes.
             ThisPort::relax();
         } else if (this->awaits()) {
             const app::Time at = this->next_release();

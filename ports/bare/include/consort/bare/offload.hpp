@@ -32,7 +32,7 @@ inline std::uint64_t value_at(const ControlBlock& block, std::uint32_t place) no
     return block.argument(2 * place) | std::uint64_t{block.argument(2 * place + 1)} << 32U;
 }
 
-// Of a core, by the host's order of such numbers.
+// A core's value, by the host's order of such numbers.
 template <class Values>
 std::uint64_t core_value(const ControlBlock& block, typename Values::Core what) noexcept {
     return value_at(block, static_cast<std::uint32_t>(what));
@@ -69,7 +69,7 @@ void for_each_channel(std::string_view task, Each&& each) noexcept {
 
 }  // namespace detail
 
-// Of the values that a channel of the plan carries.
+// The number of leaves in the values that a channel of the plan carries.
 template <class C>
 constexpr std::uint32_t leaves_of_channel() noexcept {
     return static_cast<std::uint32_t>(Layout<typename C::Channel::Value>::count);
@@ -109,7 +109,7 @@ class RunRegionMaker {
     }
 
   private:
-    // Of the values that its channels carry: request, answer and two states.
+    // The number of leaves in the values that its channels carry: request, answer and two states.
     template <class U>
     static constexpr std::uint32_t leaves_of() noexcept {
         using C = Channels<U>;
@@ -184,8 +184,8 @@ inline bool await_worker(const Control::Master& worker, const ControlBlock& bloc
     return true;
 }
 
-// What the cores that release tasks tell each other, on a line each: whether one has sent its last request,
-// and behind them whether the run ends early. All are zero before the run.
+// Flags of the cores that release tasks, on a line each: set when the core has sent its last request; behind
+// them the flag that ends the run early. All are zero before the run.
 class RunLines {
   public:
     // `cores`: of the plan; `core`: this one's number.
@@ -196,9 +196,9 @@ class RunLines {
     void stop() noexcept { set(*stop_); }
     [[nodiscard]] bool stopped() const noexcept { return is_set(*stop_); }
 
-    // Whether a core has executed all its jobs.
+    // True if a core has executed all its jobs.
     [[nodiscard]] bool finished(std::uint32_t core) const noexcept { return is_set(lines_[core]); }
-    // Of the plan's cores among these, a bit for each number.
+    // The same for the plan's cores among these, a bit for each number.
     [[nodiscard]] bool all_finished(std::uint32_t cores) const noexcept {
         for (std::uint32_t core = 0; core < cores_; ++core) {
             if ((cores >> core & 1U) != 0 && !finished(core)) {
@@ -212,7 +212,7 @@ class RunLines {
     // bit for each core's number.
     void finish() noexcept {
         set(lines_[core_]);
-        // Of two masters that finish at once, one sees the other's word.
+        // If two masters finish at once, one sees the other's word.
         isa::system_barrier();
     }
     void release(Control::Master& worker, std::uint32_t masters) const noexcept {

@@ -11,11 +11,11 @@
 #include "consort/bare/program.hpp"
 
 extern "C" {
-// Of a core's start-up code; a process beside the board has none of these.
+// Part of a core's start-up code; a process beside the board has none of these.
 [[gnu::weak]] void consort_paint_stack() noexcept;
 // Bytes that were ever used since, of the stack and of the gap below it.
 [[gnu::weak]] std::uint32_t consort_stack_used() noexcept;
-// Whether the gap was written to, by what was painted before.
+// True if something wrote to the gap since it was painted.
 [[gnu::weak]] bool consort_stack_overflowed() noexcept;
 // Ends the run, for good: the memory below the stack is not what it was.
 [[noreturn, gnu::weak]] void consort_stack_overflow() noexcept;

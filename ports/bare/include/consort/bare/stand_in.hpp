@@ -80,9 +80,9 @@ class Spending {
   private:
     static constexpr std::uint32_t most_loops = 1024;
     static constexpr std::uint32_t measured = 16;
-    // Of a block, so that its product with `most_loops` fits into 32 bits.
+    // The length of a block, limited so that its product with `most_loops` fits into 32 bits.
     static constexpr std::uint32_t most_ns = (1U << 20U) - 1;
-    // What is executed besides for each block, where it polls and where it does not; and for a job: in loops.
+    // The additional execution for each block, where it polls and where it does not; and for a job: in loops.
     static constexpr std::uint32_t block_loops = 6;
     static constexpr std::uint32_t point_loops = 28;
     static constexpr std::uint32_t own_loops = 64;
@@ -132,7 +132,8 @@ class Spending {
         // With what has preempted it.
         spent_ = before + since(begin);
     }
-    // What has passed but for what other stand-ins have spent since. An interrupt may run one in between.
+    // The time that has passed, without the time that other stand-ins have spent since. An interrupt may run
+    // one in between.
     [[nodiscard]] static std::uint32_t own(Ticks begin, std::uint32_t before) noexcept {
         for (;;) {
             const std::uint32_t others = spent_;

@@ -99,7 +99,7 @@ class SleepingTask : public OffloadedTask<T, number> {
         task.here_ = false;
         task.master_.begin(task.in_, runner.start());
     }
-    // Whether the answer is there, or none is awaited.
+    // True if the answer is there, or none is awaited.
     static bool answered(void* self) noexcept {
         auto& task = *static_cast<SleepingTask*>(self);
         task.here_ = task.master_.answered();

@@ -77,7 +77,7 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
         planned.size = Kind::footprint;
         planned.code = task.code_image();
         planned.data = task.data_image();
-        // What the channel reads has left the cache.
+        // Cleans the cache: the channel reads these from memory.
         ThisPort::clean(planned.code, planned.size.code);
         ThisPort::clean(planned.data, planned.size.data);
     }
@@ -287,7 +287,7 @@ class ThreePhaseExecutive : public ThreePhaseBoard<Values, tasks, Timer, Dma> {
         this->lines_.finish();
     }
 
-    // What is executed around a step of the kernel, and in it outside of the two looks at the clock.
+    // The execution around a step of the kernel, and in it outside of the two looks at the clock.
     static constexpr std::uint32_t step_loops = 24;
 
     spm::Handover<access::Coherent>::Shared handover_{};

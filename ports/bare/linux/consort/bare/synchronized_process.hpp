@@ -30,7 +30,7 @@ namespace consort::bare {
 class SynchronizedProcess {
   public:
     static Ticks now() noexcept { return instant; }
-    // What steps have taken so far: how long one took is not when the board stopped.
+    // The time of steps so far: how long one took is not when the board stopped.
     static Ticks timestamp() noexcept { return spent; }
     static Ticks ticks_per_second() noexcept { return 1'000'000'000; }
     // The time between two looks at what others write.
@@ -81,7 +81,7 @@ class SynchronizedProcess {
         // The clocks of cores are set by questions and answers: the shorter they take, the better.
         static void begin_waiting() noexcept { look_ns = setting_look_ns; }
         static void end_waiting() noexcept { look_ns = CONSORT_LOOK_NS; }
-        // What takes long: each look stops the board.
+        // A wait that takes long: each look stops the board.
         template <class Done>
         static void await(const Done& done) noexcept {
             while (!done()) {
@@ -122,7 +122,7 @@ class SynchronizedProcess {
         std::uint64_t message = token_time(until);
         if (::write(STDIN_FILENO, &message, sizeof message) != sizeof message ||
             ::read(STDIN_FILENO, &message, sizeof message) != sizeof message) {
-            // Who kept the time is gone, and the run with it.
+            // The keeper of the time is gone, and the run with it.
             ::_exit(1);
         }
         instant = token_time(message);

@@ -51,7 +51,7 @@ constexpr std::uint64_t scale(std::uint64_t a, std::uint64_t b, std::uint64_t c)
     return b != 0 && whole > (top - part) / b ? top : whole * b + part;
 }
 
-// What is known of the clock, with where the rate comes from: it goes into every run's record.
+// Facts on the clock, with the source of its rate: they go into every run's record.
 struct ClockInfo {
     std::string name;              // "tsc", "cntvct", "monotonic_raw" or "virtual time"
     std::uint64_t hz = 0;          // ticks per second
@@ -170,7 +170,7 @@ inline double kernel_rate() {
 #endif
 }
 
-// Whether the kernel found the counter fit to be a clock. Always true where the architecture promises it.
+// True if the kernel found the counter fit to be a clock. Always true where the architecture promises it.
 inline bool counter_is_a_clock([[maybe_unused]] const std::string& cpuinfo) {
 #if defined(__x86_64__) || defined(__i386__)
     std::ifstream file(cpuinfo);

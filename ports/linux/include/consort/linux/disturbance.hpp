@@ -24,7 +24,7 @@
 
 namespace consort::linux_port {
 
-// What the kernel knows of the calling thread. Reading it takes two system calls (under 1 µs).
+// The kernel's figures on the calling thread. Reading it takes two system calls (under 1 µs).
 struct ThreadUsage {
     std::uint64_t tick = 0;      // when it was read, ticks of Clock
     std::uint64_t cpu_ns = 0;    // CPU time since the thread's start
@@ -87,19 +87,19 @@ class GapDetector {
     // As resume(), but without its system calls: after a job, and not after a sleep.
     void skip_to(std::uint64_t now) noexcept { last_ = now; }
 
-    // Of the thread's CPU time what it used from `since` on, at least [ns]. From the last resume() or gap
-    // until then it spun, at most for as long as that.
+    // The thread's CPU time from `since` on, at least [ns]. From the last resume() or gap until then it spun,
+    // at most for as long as that.
     [[nodiscard]] std::uint64_t ran_since(std::uint64_t since) const noexcept {
         const std::uint64_t ran = clock_ns(CLOCK_THREAD_CPUTIME_ID) - usage_.cpu_ns;
         const std::uint64_t before = since > usage_.tick ? Clock::to_ns(since - usage_.tick) : 0;
         return ran > before ? ran - before : 0;
     }
-    // Whether what is known of the thread's CPU time at `now` is so old that two clocks may differ by much.
+    // True if the thread's known CPU time is so old at `now` that two clocks may differ by much.
     [[nodiscard]] bool stale(std::uint64_t now) const noexcept {
         return now > usage_.tick && now - usage_.tick > stale_;
     }
 
-    // Whether the thread was switched away from against its will since the last time that this was asked.
+    // True if the thread was switched away from against its will since the last call.
     [[nodiscard]] bool preempted() noexcept {
         rusage usage{};
         ::getrusage(RUSAGE_THREAD, &usage);

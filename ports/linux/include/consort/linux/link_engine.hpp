@@ -19,8 +19,8 @@
 
 namespace consort::linux_port {
 
-// What a sleeping side is woken by: an object of a region, one for the engine and one for each host. Between
-// processes of one kernel only: its words are counted up by either side.
+// The bell that wakes a sleeping side: an object of a region, one for the engine and one for each host.
+// Between processes of one kernel only: its words are counted up by either side.
 struct LinkBell {
     struct Value {};
     static constexpr std::uint32_t kind = 9;
@@ -81,7 +81,7 @@ template <std::uint32_t Queues, std::uint32_t N>
 class LinkEngine {
   public:
     using Ring = link::Ring<N>;
-    // Of the copies, and looks without anything to do before the thread sleeps.
+    // The size of the copies, and the looks without anything to do before the thread sleeps.
     static constexpr std::uint32_t piece = 256 * 1024;
     static constexpr std::uint32_t patience = 20'000;
 

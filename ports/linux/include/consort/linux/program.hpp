@@ -17,7 +17,7 @@ enum ExitStatus : int {
     system_fails = 1,
     bad_input = 2,
     environment_lacks = 3,
-    // Of an executive: the run did all it had to, but a core of it ended otherwise than by finishing.
+    // For an executive: the run did all it had to, but a core of it ended otherwise than by finishing.
     core_fails = 4,
 };
 

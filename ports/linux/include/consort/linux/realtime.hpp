@@ -37,7 +37,7 @@ struct RealtimeOptions {
     std::size_t prefault_stack = std::size_t{256} << 10U;  // bytes of stack to touch beforehand
 };
 
-// What was achieved: goes into every run's record.
+// The achieved settings: they go into every run's record.
 struct Realtime {
     int cpu = -1;  // -1: not pinned
     std::string policy = "SCHED_OTHER";

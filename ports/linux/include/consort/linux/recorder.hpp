@@ -241,7 +241,7 @@ class RawWriter {
 
     void realtime(const Realtime& achieved) { realtime_ = achieved; }
 
-    // What another process of the program achieved.
+    // Adds the achieved settings of another process of the program.
     void worker_realtime(const std::string& name, const Realtime& achieved) {
         nlohmann::json worker = to_json(achieved);
         // The buffers of a worker are the channels, of which it maps what the supervisor made.

@@ -102,13 +102,13 @@ class SharedMemory {
     [[nodiscard]] void* base() const noexcept { return base_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] int fd() const noexcept { return fd_; }
-    // Of named memory: whether the process that made it, or a child of it that has the descriptor, is there.
+    // For named memory: true if the process that made it, or a child of it that has the descriptor, is there.
     // What lies in the memory of a maker that is gone stays as it was. Always true in the maker itself.
     [[nodiscard]] bool maker_lives() const noexcept {
         struct flock asked = whole(F_RDLCK);
         return !unlink_.empty() || (::fcntl(fd_, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK);
     }
-    // Whether nobody can change the memory's size any more, so that no access to it ends with SIGBUS.
+    // True if nobody can change the memory's size any more, so that no access to it ends with SIGBUS.
     [[nodiscard]] bool size_is_sealed() const noexcept {
         const int seals = ::fcntl(fd_, F_GET_SEALS);
         return seals >= 0 && (seals & size_seals) == size_seals;
@@ -129,7 +129,7 @@ class SharedMemory {
                                     "mmap of " + std::to_string(bytes) + " bytes");
         }
     }
-    // Who made named memory holds a lock on it, which the kernel releases however the process ends. The
+    // The maker of named memory holds a lock on it, which the kernel releases however the process ends. The
     // sticky bit, which means nothing on a file, says from the first moment that the maker is one that locks.
     static constexpr mode_t kept_mode = S_ISVTX | S_IRUSR | S_IWUSR;
     static struct flock whole(int type) noexcept {

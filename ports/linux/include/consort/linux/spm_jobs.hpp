@@ -73,7 +73,7 @@ class JobGuard {
         }
     }
 
-    // Of the last job that faulted; 0: none did.
+    // The signal of the last job that faulted; 0: none did.
     [[nodiscard]] int fault_signal() const noexcept { return fault_.load(std::memory_order_relaxed); }
 
     [[nodiscard]] static constexpr std::uint64_t id_of(std::uint32_t task, std::uint32_t job) noexcept {

@@ -37,7 +37,7 @@ struct SpmTask {
 
 struct SpmOptions {
     Ticks slot = 0;  // of TDMA; round robin: the longest operation
-    // Of each core, where they differ; else empty.
+    // The slot of each core, where they differ; else empty.
     std::vector<Ticks> slots;
     spm::Arbitration arbitration = spm::Arbitration::tdma;
     Ticks tolerance = 0;  // 0: half a slot
@@ -57,7 +57,7 @@ struct SpmOptions {
     // Called by the I/O core once all cores are there: the tick of the first slot; 0: do not run at all.
     // Without it the first slot comes after a millisecond.
     std::function<Ticks()> start;
-    // Whether to release no more, before the duration is over.
+    // True if the run is to release no more, before the duration is over.
     std::function<bool()> stop;
     // By the I/O core, as they come, instead of being kept. Short, and never blocking.
     std::function<void(const spm::JobRecord&)> on_job;
@@ -416,7 +416,7 @@ class SpmMachine {
     }
 
     void application_core(std::size_t c, int cpu, std::atomic<std::size_t>& here) {
-        // What is refused here is refused, and noted, on the I/O core too.
+        // A setting that is refused here is refused, and noted, on the I/O core too.
         const RealtimeGuard realtime(realtime_options(cpu));
         guards_[c]->attach();
         detail::SpmCoreBoard board(static_cast<std::uint32_t>(c), tasks_[c], *guards_[c], rest_, options_,

@@ -50,7 +50,7 @@ struct CortexM4F {
     }
 
   private:
-    // Of the counter: its lower half when it was last read, and what is kept above it.
+    // The counter's lower half when it was last read, and the part that is kept above it.
     struct Seen {
         std::uint32_t lower;
         std::uint32_t upper;

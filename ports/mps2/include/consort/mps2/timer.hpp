@@ -59,8 +59,8 @@ class Timer {
         std::uintptr_t base = system_control;
         // The clock's counter counts down.
         std::uint32_t end = static_cast<std::uint32_t>(at) + 1;
-        // What takes time between the clock's reading and the counter's start makes the interrupt late:
-        // registers are ready before, and whether the counter is long enough is looked at afterwards.
+        // Work between the clock's reading and the counter's start makes the interrupt late: registers are
+        // ready before, and whether the counter is long enough is looked at afterwards.
         asm volatile("" : "+r"(base), "+r"(end), "+r"(then)::"memory");
         const std::uint32_t left = CortexM4F::countdown();
         // With 0 it would stand still; a tick later is no fault.

@@ -25,7 +25,7 @@ struct GemRings {
     std::uint32_t send = 0;
     std::uint32_t message = 0;  // bytes of the longest
 
-    // Of one buffer: the controller counts them in 64 bytes.
+    // The size of one buffer: the controller counts them in 64 bytes.
     [[nodiscard]] constexpr std::uint32_t buffer() const noexcept {
         return (message + header + 63) / 64 * 64;
     }

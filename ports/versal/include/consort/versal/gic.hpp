@@ -42,7 +42,7 @@ class PrivateTimer {
     }
     static void send_signal(std::uint32_t core, std::uint32_t number) noexcept {
         const std::uint64_t order = std::uint64_t{number} << 24U | std::uint64_t{1} << core;
-        // What was written before is there when it is taken.
+        // Earlier writes are visible when it is taken.
         asm volatile("dsb sy\n msr S3_0_C12_C11_7, %0\n isb" ::"r"(order) : "memory");  // ICC_SGI0R
     }
 

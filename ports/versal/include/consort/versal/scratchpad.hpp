@@ -32,7 +32,7 @@ inline constexpr std::uint32_t most_tasks = kernel_tasks;
 
 inline constexpr std::uint32_t page = 4096;
 inline constexpr std::uint32_t scratchpad_bytes = kernel_scratchpad_bytes;
-// Of a core: the end of its scratchpad. Its jobs follow one another, so they have one.
+// A core's stack: the end of its scratchpad. Its jobs follow one another, so they have one.
 inline constexpr std::uint32_t stack_bytes = kernel_stack_bytes;
 static_assert(scratchpad_bytes / spm::partitions % page == 0 && stack_bytes % page == 0);
 
@@ -105,7 +105,7 @@ struct Tables {
     std::uint32_t tolerance;
     std::uint32_t tick;   // how often an application core looks whether it is to leave its job
     std::uint64_t until;  // no releases from here on, counted from the first slot
-    // Of runs too long for a record of each job: 1: events and jobs beyond the room for them are counted
+    // For runs too long for a record of each job: 1: events and jobs beyond the room for them are counted
     // only.
     std::uint32_t beyond;
     std::uint32_t counts_at;     // of events, in the order of spm::Kind
@@ -168,7 +168,7 @@ struct FaultRow {
     std::uint32_t reserved;
 };
 
-// What the I/O core writes.
+// The output of the I/O core.
 struct EventRow {
     std::int64_t at;
     std::uint32_t kind;  // spm::Kind

@@ -11,7 +11,7 @@
 extern "C" {
 // From its start to C++ with the first one's page tables.
 void consort_second_core();
-// What it runs then, at EL3: defined by the program.
+// The function that it runs then, at EL3: defined by the program.
 void consort_second_main();
 }
 

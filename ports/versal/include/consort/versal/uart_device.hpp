@@ -67,7 +67,7 @@ class UartDevice {
         return true;
     }
 
-    // What came between two flags and was no message.
+    // Bytes between two flags that were no message.
     [[nodiscard]] std::uint32_t refused() const noexcept { return refused_; }
 
   private:

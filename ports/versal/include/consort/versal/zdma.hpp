@@ -72,7 +72,7 @@ class Zdma {
     static constexpr std::uintptr_t isr = 0x100;
     static constexpr std::uintptr_t status = 0x11c;
     static constexpr std::uint32_t busy = 2;
-    // Of the register access, the counters and the bus (AM012, ZDMA ISR).
+    // Errors of the register access, the counters and the bus (AM012, ZDMA ISR).
     static constexpr std::uint32_t errors = 0x3f1;
     static constexpr std::uintptr_t control0 = 0x110;
     static constexpr std::uintptr_t source = 0x128;

@@ -38,7 +38,7 @@ class Fiber {
     void* outside_ = nullptr;  // where its caller goes on
     void (*entry_)(void*) = nullptr;
     void* argument_ = nullptr;
-    // Of sanitizers, which have to know of each switch.
+    // State of sanitizers, which have to know of each switch.
     [[maybe_unused]] void* sanitizer_inside_ = nullptr;
     [[maybe_unused]] void* sanitizer_outside_ = nullptr;
     [[maybe_unused]] const void* caller_stack_ = nullptr;

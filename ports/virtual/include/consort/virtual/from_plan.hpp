@@ -89,7 +89,7 @@ inline Task task_of(const app::plan::Image& image, const app::plan::Task& from, 
     return task;
 }
 
-// Who writes and reads each channel, in any mode. What a device writes is followed by no machine.
+// The writer and the readers of each channel, in any mode. What a device writes is followed by no machine.
 inline std::vector<Channel> channels_of(const app::plan::Image& image) {
     using app::plan::Table;
     std::vector<Channel> channels(image.count(Table::channels));

@@ -51,7 +51,7 @@ struct Task {
         bool let = false;
     };
     std::optional<Arrival> arrival;
-    // Of a system with modes. Rests: no job is released in this mode. Its output is there at its deadline
+    // For a system with modes. Rests: no job is released in this mode. Its output is there at its deadline
     // (LET): a job of it is over no earlier, when the mode is left.
     bool rests = false;
     bool until_deadline = false;
@@ -96,7 +96,7 @@ struct Settings {
 
 enum class Doing : std::uint8_t { execute, context_switch, load, unload, send, receive, fallback, wait };
 
-// What a core, or for it the DMA, does without a break.
+// A stretch that a core, or for it the DMA, executes without a break.
 struct Slice {
     Time begin;
     Time end;
@@ -124,7 +124,7 @@ struct Trace {
     std::vector<Early> early;                // in the order in which they begin
 };
 
-// Of a three-phase job: when its load began and ended, its execution ended, its unload began.
+// For a three-phase job: when its load began and ended, its execution ended, its unload began.
 struct Transfers {
     Time load = app::absent;
     Time loaded = app::absent;
@@ -152,7 +152,7 @@ class Observer {
     virtual void entered(std::uint32_t mode, Time now);
     // After all its reads.
     virtual void compute(std::uint32_t task, std::uint32_t seq);
-    // What it computed is block `sequence` of the channel.
+    // Its result is block `sequence` of the channel.
     virtual void write(std::uint32_t task, std::uint32_t seq, std::uint32_t channel, std::uint64_t sequence);
 };
 

@@ -5,7 +5,7 @@
 // CONSORT_FRAMES_AT: the address alone; CONSORT_MODULE_HASH, CONSORT_LAYOUT_HASH.
 #pragma once
 
-// What asyncify knows of a job, in the variable CONSORT_PHASE of the step's C. A job that was left, or has
+// Asyncify's state of a job, in the variable CONSORT_PHASE of the step's C. A job that was left, or has
 // arrived, returns when it is run.
 enum consort_migrate_phase {
     consort_migrate_running = 0,

@@ -9,7 +9,7 @@
 #else
 #define WASM_RT_MEMCHECK_SIGNAL_HANDLER 0
 #endif
-// What wasm2c asserts of itself needs no library then.
+// Assertions of wasm2c need no library then.
 #if !defined(NDEBUG)
 #define NDEBUG
 #endif

@@ -25,7 +25,7 @@ inline constexpr OtherCore other_cores[] = {
     {board::control_block_of_r5f_1, 5, board::r5f_1_vectors},
 };
 
-// What was written before is there when the core begins.
+// Earlier writes are visible when the core begins.
 inline void start(const OtherCore& core) noexcept {
     isa::system_barrier();
     register std::uint64_t function asm("x0") = 0xc4000003;  // CPU_ON

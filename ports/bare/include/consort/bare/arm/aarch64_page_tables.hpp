@@ -15,7 +15,7 @@ namespace consort::bare::arm {
 
 class PageTables {
   public:
-    // What an entry covers: images and window begin at multiples of it.
+    // The size of an entry: images and window begin at multiples of it.
     static constexpr std::uint64_t block = std::uint64_t{2} * 1024 * 1024;
 
     // Runs before the MMU is on: plain stores, nothing that needs aligned-only memory.

@@ -84,7 +84,7 @@
     isb
     .endm
 
-    // What a handler in C++ may change, and where the interrupt came: on the one stack.
+    // Registers that a handler in C++ may change, and the place of the interrupt: on the one stack.
     .equ    integers, 20
     .equ    floats_at, 8 * (integers + 4)
     .equ    frame_bytes, floats_at + 16 * 32

@@ -45,7 +45,8 @@ park:
     .global consort_interrupt_frame
     .set    consort_interrupt_frame, frame_bytes
 
-    // What a C function may change, where the interrupt came, and the state before it: on the one stack.
+    // Registers that a C function may change, the place of the interrupt, and the state before it: on the one
+    // stack.
     .macro  each_integer do
     .set    at, 0
     .irp    r, ra, t0, t1, t2, t3, t4, t5, t6, a0, a1, a2, a3, a4, a5, a6, a7

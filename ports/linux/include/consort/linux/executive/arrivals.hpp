@@ -44,7 +44,7 @@ class Announcement {
     CoreLine* core_;
 };
 
-// Whom a channel's blocks release.
+// The tasks that a channel's blocks release.
 inline std::vector<Announcement> announcements_of(const RunConfig& config, std::uint16_t channel,
                                                   const SharedRun& shared) {
     std::vector<Announcement> found;
@@ -95,7 +95,7 @@ class ArrivalReleases {
                     const app::Distances& distances = {}) noexcept
         : line_(&line), distance_(distance), jitter_(jitter), spacing_(distances) {}
 
-    // Whether the next job's release is known: its block is announced.
+    // True if the next job's release is known: its block is announced.
     bool known() noexcept {
         if (!known_) {
             if (line_->announced.load(std::memory_order_acquire) == job_) {
@@ -109,7 +109,7 @@ class ArrivalReleases {
         }
         return true;
     }
-    // Of a known release.
+    // The instants of a known release.
     [[nodiscard]] Ticks nominal() const noexcept { return nominal_; }
     [[nodiscard]] Ticks actual() const noexcept { return actual_; }
     // By how much the block came before its job may be released.

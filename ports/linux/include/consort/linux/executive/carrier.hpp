@@ -23,7 +23,7 @@
 
 namespace consort::linux_port {
 
-// What an engine shares with those that post and with the supervisor.
+// Memory that an engine shares with those that post and with the supervisor.
 struct alignas(64) LinkLine {
     // How often something was posted, and whether the engine sleeps.
     std::atomic<std::uint32_t> posted{0};
@@ -65,7 +65,7 @@ class LinkDma {
         (line_->*count).fetch_sub(1, std::memory_order_relaxed);
         return true;
     }
-    // Of a copy without a look at the limit.
+    // The size of a copy without a look at the limit.
     static constexpr std::uint32_t piece = 256 * 1024;
 
     LinkLine* line_;

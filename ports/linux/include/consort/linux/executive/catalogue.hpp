@@ -171,7 +171,7 @@ struct ChannelEntry {
     std::size_t region_bytes = 0;
     std::size_t region_leaves = 0;
     void (*add)(RegionMaker<>&, const std::string&) = nullptr;
-    // Of a channel on a link: what moves its blocks.
+    // For a channel on a link: the carrier that moves its blocks.
     std::unique_ptr<Carrier> (*carrier)(const Region<>&, const std::string&, LinkLine*, Ticks) = nullptr;
 };
 
@@ -191,7 +191,7 @@ struct Binding {
     std::uint32_t batch_items = 0;  // … which begin at this offset in it
     std::shared_ptr<ReadSource> (*open_reader)(const Region<>&, const Binding&) = nullptr;
     std::shared_ptr<WriteTarget> (*open_writer)(const Region<>&, const Binding&) = nullptr;
-    // Of a device: a part of what it gives or takes.
+    // For a device: a part of its data.
     std::uint32_t part_offset = 0;
     std::shared_ptr<ReadSource> (*device_reader)(Device&, const Binding&) = nullptr;
     std::shared_ptr<WriteTarget> (*device_writer)(Device&, const Binding&) = nullptr;
@@ -290,7 +290,7 @@ struct ServedStepOf final : ServedStep {
 
 }  // namespace detail
 
-// What a namespace without constants() has instead.
+// The substitute for a namespace without constants().
 namespace no_constants {
 [[maybe_unused]] inline ::consort::detail::NoConstants constants() {
     return {};
@@ -469,7 +469,7 @@ class Catalogue {
     std::vector<ChannelEntry> channels;
     std::vector<Binding> bindings;
     std::vector<DeviceEntry> devices;
-    // Of a program that is linked with the library of remote memory.
+    // For a program that is linked with the library of remote memory.
     AttachState attach_state = nullptr;
 
   private:
@@ -503,8 +503,8 @@ class Catalogue {
     }
 };
 
-// What executes a configuration and records into the folder `raw`; returns the exit status. `summary`: the
-// memory that a watcher looks at, or empty.
+// Executes a configuration and records into the folder `raw`; returns the exit status. `summary`: the memory
+// that a watcher looks at, or empty.
 struct RunConfig;
 using RunProgram = int (*)(const RunConfig& config, const Catalogue& catalogue,
                            const std::filesystem::path& raw, const std::string& summary);

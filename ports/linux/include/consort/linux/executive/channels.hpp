@@ -49,15 +49,15 @@ typename Channel::Shared* open_or_refuse(const Region<>& region, const std::stri
     return opened.value();
 }
 
-// What fills a place of a task's input. `as_of`: see app::ReadEnd.
+// A source that fills a place of a task's input. `as_of`: see app::ReadEnd.
 struct ReadSource {
     ReadSource() = default;
     ReadSource(const ReadSource&) = delete;
     ReadSource& operator=(const ReadSource&) = delete;
     virtual ~ReadSource() = default;
     virtual Transferred read(std::byte* to, Ticks as_of) noexcept = 0;
-    // What it knows of its own, for whoever goes on with it in another process of the run, where the region
-    // lies at the same place; empty: nothing.
+    // Its own state, for a process of the run that goes on with it, where the region lies at the same place;
+    // empty: nothing.
     virtual std::span<std::byte> kept() noexcept { return {}; }
 };
 

@@ -46,7 +46,7 @@ class ClusterProcess {
     }
 
   private:
-    // What a load read, until the kernel says which job it was for.
+    // Data that a load read, until the kernel says which job it was for.
     struct Kept {
         std::uint32_t job = 0;
         std::uint32_t input = 0;

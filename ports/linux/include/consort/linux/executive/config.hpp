@@ -110,7 +110,7 @@ struct FaultConfig {
     std::uint32_t step = 0;
 };
 
-// What differs in a mode. Cores and tasks stand at the places that they have in the whole run.
+// The values of one mode. Cores and tasks stand at the places that they have in the whole run.
 struct ModeConfig {
     std::string name;
     std::vector<CoreConfig> cores;
@@ -144,7 +144,7 @@ struct ChangesConfig {
     [[nodiscard]] bool watched(std::size_t core) const {
         return core < fail_over.size() && fail_over[core].has_value();
     }
-    // Whether a core releases or computes something in a mode.
+    // True if a core releases or computes something in a mode.
     [[nodiscard]] bool uses(std::uint32_t mode, std::size_t core) const {
         for (std::size_t task = 0; task < modes[mode].tasks.size(); ++task) {
             const TaskConfig& one = modes[mode].tasks[task];
@@ -211,11 +211,11 @@ struct RunConfig {
     // The file of the plan image (consort/app/plan.hpp). In virtual time.
     std::string image;
 
-    // Whether a core releases the task, in some mode.
+    // True if a core releases the task, in some mode.
     [[nodiscard]] bool releases(std::uint16_t core, std::size_t task) const {
         return in_some_mode(task, [core](const TaskConfig& t) { return t.core == core; });
     }
-    // Whether a core computes it for another one, in some mode.
+    // True if a core computes it for another one, in some mode.
     [[nodiscard]] bool serves(std::uint16_t core, std::size_t task) const {
         return in_some_mode(task, [core](const TaskConfig& t) { return t.worker == core; });
     }

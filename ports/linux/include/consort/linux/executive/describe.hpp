@@ -59,7 +59,7 @@ inline nlohmann::json record_layouts() {
               {"output", static_cast<std::uint16_t>(app::RecordTable::output)}}}};
 }
 
-// Of the page that `consort watch` reads.
+// Layouts of the page that `consort watch` reads.
 inline nlohmann::json summary_layouts() {
     return {{"head", to_json(type_info<SummaryHead>())},
             {"task", to_json(type_info<TaskSummary>())},
@@ -71,7 +71,7 @@ inline nlohmann::json summary_layouts() {
             {"no_time", TaskSummary::no_time}};
 }
 
-// What the encoder of plan images needs.
+// Layouts for the encoder of plan images.
 inline nlohmann::json plan_layouts() {
     nlohmann::json rows = nlohmann::json::object();
     // The members of an object stand in no order that a reader may count on.

@@ -53,7 +53,7 @@ class DeviceFlows {
                              0};
         record_.put(app::RecordTable::operation, Event::none, &made, sizeof made);
         ++flow.blocks;
-        // What releases tasks keeps its distance, however late this process is.
+        // A flow that releases tasks keeps its distance, however late this process is.
         flow.next = (flow.releases ? std::max(flow.next, Clock::now()) : flow.next) + flow.period;
     }
 

@@ -24,7 +24,7 @@ class FailOver {
 
     [[nodiscard]] bool needed() const { return config_->changes.detection_ns != 0; }
 
-    // Whether nothing of a mode is on a core that is dead.
+    // True if nothing of a mode is on a core that is dead.
     [[nodiscard]] bool possible(std::uint32_t mode) const {
         for (std::size_t core = 0; core < config_->cores.size(); ++core) {
             if (dead(core) && config_->changes.uses(mode, core)) {

@@ -23,7 +23,7 @@ class LinkTurns {
         Ticks at;
     };
 
-    // What a block of each channel takes; 0 is none, so that time goes on.
+    // The transfer time of a block of each channel; 0 is none, so that time goes on.
     explicit LinkTurns(std::vector<Ticks> transfers)
         : transfers_(std::move(transfers)), waiting_(transfers_.size()) {}
 

@@ -51,7 +51,7 @@ class TaskMember {
                        : PreparedTask::longest_sleep()) {}
 
     [[nodiscard]] PreparedTask& task() const noexcept { return *task_; }
-    // Whether this core releases the task in the present mode.
+    // True if this core releases the task in the present mode.
     [[nodiscard]] bool active() const noexcept { return active_; }
     // The step that was taken up last: a change of it ends a sleep.
     [[nodiscard]] std::uint32_t seen() const noexcept { return member_.number(); }
@@ -122,7 +122,7 @@ class TaskMember {
                       0);
         }
     }
-    // Whether a step was announced that was not looked at, or the run ends.
+    // True if a step was announced that was not looked at, or the run ends.
     [[nodiscard]] bool called() const noexcept {
         give_sign();
         return shared_->stopping() || shared_->modes[0].number.load(std::memory_order_relaxed) != seen();
@@ -175,7 +175,7 @@ class TaskMember {
         member_.acknowledge();
         note_acknowledgement(*shared_);
     }
-    // What the mode that is left leaves for whoever goes on with the task.
+    // Leaves the mode's data for the core that goes on with the task.
     void leave_word() noexcept {
         line_->next_job.store(task_->next_job(), std::memory_order_relaxed);
         const Job& job = task_->runner().job();
@@ -222,7 +222,7 @@ class TaskMember {
     std::uint32_t entered_ = 0;
     bool active_ = false;
     bool taking_up_ = false;
-    // Whether others go on if this core dies.
+    // True if others go on if this core dies.
     bool watched_;
     Ticks longest_sleep_;
 };

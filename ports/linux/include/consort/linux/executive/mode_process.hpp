@@ -180,7 +180,7 @@ class ModeProcess {
         return std::nullopt;
     }
 
-    // What a job's output asked for since it was looked for last. True: the releases of the mode end now.
+    // Takes a job's request since the last look. True: the releases of the mode end now.
     bool take_asked(Ticks end) {
         const std::uint32_t asked = shared_->run[0].asked.exchange(0, std::memory_order_acquire);
         const Ticks now = Clock::now();

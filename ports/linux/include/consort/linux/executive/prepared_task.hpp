@@ -140,7 +140,7 @@ inline app::Releases releases_of(const TaskConfig& task, const app::Draw& draw, 
     return {rule, draw, app::Spread::edges};
 }
 
-// What of a job was still to be done when it was committed: its outputs, and its rows.
+// The rest of a job when it was committed: its outputs, and its rows.
 struct PendingJob {
     Job job;
     Ticks due;
@@ -237,7 +237,7 @@ class PreparedTask {
     }
     [[nodiscard]] std::uint64_t next_job() const noexcept { return job(); }
 
-    // What the task is in the mode that is entered. `config` outlives this.
+    // Takes up the task's configuration in the mode that is entered. `config` outlives this.
     void enter(const TaskConfig& config) noexcept {
         config_ = &config;
         const bool away = remote_ != nullptr && config.worker.has_value();
@@ -311,7 +311,7 @@ class PreparedTask {
         }
         ++runner_.executed();
     }
-    // Whether an output of it waits for a deadline.
+    // True if an output of it waits for a deadline.
     [[nodiscard]] bool publishes_at_deadline() const noexcept {
         return std::any_of(writes_.begin(), writes_.end(), [](const app::WriteEnd& end) {
             return end.logical && end.channel != app::no_channel;
@@ -320,9 +320,9 @@ class PreparedTask {
 
     [[nodiscard]] const TaskConfig& config() const noexcept { return *config_; }
     [[nodiscard]] std::uint16_t index() const noexcept { return index_; }
-    // Whether the next release is known: by time always, by arrivals once its block is there.
+    // True if the next release is known: by time always, by arrivals once its block is there.
     [[nodiscard]] bool released() noexcept { return !config_->arrival || arrivals_.known(); }
-    // Of a release that is known.
+    // The instant of a release that is known.
     [[nodiscard]] Ticks nominal() const noexcept {
         return config_->arrival ? arrivals_.nominal() : tick_of(releases_.nominal());
     }
@@ -338,8 +338,8 @@ class PreparedTask {
         const bool over = config_->arrival && Clock::now() >= end_;
         return released() ? job() >= jobs_ || nominal() >= end_ : over;
     }
-    // Of a task whose release is not known: until a block is announced, or for a while, so that the end of
-    // the run is seen.
+    // Sleeps if the release is not known: until a block is announced, or for a while, so that the end of the
+    // run is seen.
     void sleep_for_arrival() noexcept { arrivals_.sleep(std::min(end_, Clock::now() + longest_sleep())); }
     static Ticks longest_sleep() noexcept { return Clock::from_ns(20'000'000); }
 
@@ -382,13 +382,13 @@ class PreparedTask {
 
     [[nodiscard]] app::TaskRunner<LinuxPort>& runner() noexcept { return runner_; }
     [[nodiscard]] app::RingWriter& record() noexcept { return record_; }
-    // Whether a job may sleep: for its worker's answer.
+    // True if a job may sleep: for its worker's answer.
     [[nodiscard]] bool sleeps() const noexcept { return sleeps_; }
     [[nodiscard]] const app::TaskSetup& setup() const noexcept { return runner_.setup(); }
     [[nodiscard]] std::byte* in() noexcept { return in_.get(); }
     [[nodiscard]] std::byte* out() noexcept { return out_.get(); }
 
-    // What the calling thread is at, for the handler of a crash.
+    // The calling thread's task and job, for the handler of a crash.
     static TaskLine*& current() noexcept {
         thread_local TaskLine* line = nullptr;
         return line;

@@ -109,7 +109,7 @@ class RecordFiles {
     }
 
     [[nodiscard]] int error() const noexcept { return error_; }
-    // Of one table, and whether it has a file.
+    // The rows of one table, and true if it has a file.
     [[nodiscard]] std::uint64_t rows(std::size_t table) const { return tables_[table].rows; }
     [[nodiscard]] bool written(std::size_t table) const {
         return table == first_ || tables_[table].rows != 0;

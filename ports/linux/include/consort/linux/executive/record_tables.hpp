@@ -36,7 +36,7 @@ class RecordTables {
     // Jobs and events are added to this page, too. It outlives the last drain().
     void watched(SummaryPage& page) { watched_ = &page; }
 
-    // Of each ring, the records that found no room.
+    // The records of each ring that found no room.
     [[nodiscard]] std::vector<std::uint64_t> lost() const {
         std::vector<std::uint64_t> counts;
         for (const app::RingReader& reader : readers_) {
@@ -110,7 +110,7 @@ class RecordTables {
         }
     }
 
-    // What recording itself cost.
+    // The cost of recording itself.
     struct Cost {
         std::uint64_t cpu_ns = 0;
         std::uint64_t longest_pause_ns = 0;  // between two drains
@@ -183,7 +183,7 @@ class RecordTables {
     }
 
   private:
-    // What is counted of each job.
+    // The counts of each job's status.
     struct CountedStatus {
         const char* counter;
         std::uint32_t bit;

@@ -145,7 +145,7 @@ class RecorderProcess {
         return false;
     }
 
-    // What a command asked for, to the coordinator of modes.
+    // Passes a command's request to the coordinator of modes.
     void pass_request_on() {
         const std::uint32_t asked = summary_ ? summary_->take_request() : 0;
         if (asked != 0 && asked <= config_->changes.modes.size()) {

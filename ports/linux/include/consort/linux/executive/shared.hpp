@@ -35,10 +35,10 @@ struct alignas(64) CoreLine {
     // A worker that sleeps for requests: how many were written, and whether it sleeps.
     std::atomic<std::uint32_t> requests{0};
     std::atomic<std::uint32_t> sleeping{0};
-    // Of a core whose one thread serves tasks that arrivals release: announcements, and whether it sleeps.
+    // For a core whose one thread serves tasks that arrivals release: announcements, and whether it sleeps.
     std::atomic<std::uint32_t> arrivals{0};
     std::atomic<std::uint32_t> arrivals_awaited{0};
-    // Of a core whose death others go on from: its last sign of life [ticks]; and, the supervisor's, whether
+    // For a core whose death others go on from: its last sign of life [ticks]; and, the supervisor's, whether
     // it is dead for good and when that was known [ticks].
     std::atomic<std::uint64_t> pulse{0};
     std::atomic<std::uint64_t> died_at{0};
@@ -46,14 +46,14 @@ struct alignas(64) CoreLine {
     std::atomic<std::uint32_t> silent{0};  // it was ended because it gave no sign of life
     // CPU time of the threads that release its tasks, from the run's start [ns].
     std::atomic<std::uint64_t> cpu_ns{0};
-    // Of a worker, on a line of its own: 1 + the task whose step it computes, 0: none; the job that its
+    // For a worker, on a line of its own: 1 + the task whose step it computes, 0: none; the job that its
     // master was at when it began, and since when [ticks].
     alignas(64) std::atomic<std::uint32_t> serving{0};
     std::atomic<std::uint32_t> serving_job{0};
     std::atomic<std::uint64_t> serving_since{0};
 };
 
-// What one task's thread is at, for whoever has to name it when its process is gone.
+// The activity of one task's thread, for whoever has to name it when its process is gone.
 struct alignas(64) TaskLine {
     std::atomic<std::uint64_t> began{0};  // 0: between jobs
     std::atomic<std::uint32_t> job{0};
@@ -86,7 +86,7 @@ struct alignas(64) RunLine {
     std::atomic<std::uint64_t> start{0};  // the tick that releases count from; 0: not set yet
     std::atomic<std::uint32_t> stop{0};   // a policy, a dead core or a signal ends the run
     std::atomic<std::uint32_t> stop_workers{0};
-    // Of a change of mode that is under way: 1 + 2^16 * the mode that is left + the one that follows.
+    // For a change of mode that is under way: 1 + 2^16 * the mode that is left + the one that follows.
     std::atomic<std::uint32_t> change{0};
     // The mode that a job's output asked for last, and 1; 0: none since the coordinator looked.
     std::atomic<std::uint32_t> asked{0};
@@ -95,7 +95,7 @@ struct alignas(64) RunLine {
     std::atomic<std::uint32_t> acknowledgements_awaited{0};
 };
 
-// What a process's real-time set-up achieved: the process may die, the record keeps it.
+// The results of a process's real-time set-up: the process may die, the record keeps them.
 struct AchievedRealtime {
     std::atomic<std::uint32_t> written{0};
     std::int32_t cpu;

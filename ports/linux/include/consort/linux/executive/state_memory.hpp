@@ -36,7 +36,7 @@ class StateMemory {
 
 using AttachState = std::unique_ptr<StateMemory> (*)(const RemoteStateConfig& config, std::size_t bytes);
 
-// Of the library of remote-memory/pager, which a program is linked with that has such a state. Throws as
+// In the library of remote-memory/pager, which a program is linked with that has such a state. Throws as
 // consort::remote::Segment does.
 __attribute__((visibility("default"))) std::unique_ptr<StateMemory> attach_state(
     const RemoteStateConfig& config, std::size_t bytes);

@@ -93,7 +93,7 @@ class StuckSteps {
         std::uint64_t withheld_ns = 0;
     };
 
-    // What a step that is taken to hang computes without anything else happening, at least.
+    // The least time that a step taken to hang computes without anything else happening.
     static Ticks own_time() { return Clock::from_ns(1'000'000'000); }
 
     [[nodiscard]] std::optional<Began> at_of(std::uint16_t core, Ticks now) const {

@@ -60,10 +60,10 @@ struct TaskSummary {
     std::uint64_t held;
     std::uint64_t fallbacks;
     std::uint64_t late_answers;
-    // Of served jobs, from the release.
+    // Responses of served jobs, from the release.
     std::int64_t response_last_ns;
     std::int64_t response_max_ns;
-    // Of all releases: no_time where half of them or more were not served.
+    // The median of all releases: no_time where half of them or more were not served.
     std::int64_t response_median_ns;
     // Completion after the deadline; negative: before it.
     std::int64_t lateness_last_ns;
@@ -82,7 +82,7 @@ struct CoreSummary {
     std::uint64_t records_lost;  // by its own ring and those of its tasks
 };
 
-// What the summary of a run is written into: a memory that whoever started the run has made.
+// The page of a run's summary: a memory that the process that started the run has made.
 class SummaryPage {
   public:
     // Throws std::invalid_argument if the memory is smaller than the page of this configuration.

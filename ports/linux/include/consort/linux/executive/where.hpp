@@ -52,7 +52,7 @@ namespace consort::linux_port {
     return begun;
 }
 
-// What keeps a run from its end, in words: which cores did not get ready or have not finished. Empty: all of
+// The obstacles to a run's end, in words: which cores did not get ready or have not finished. Empty: all of
 // them have.
 [[nodiscard]] inline std::string unfinished(const RunConfig& config, const SharedRun& shared) {
     const bool begun = shared.run[0].start.load() != 0;

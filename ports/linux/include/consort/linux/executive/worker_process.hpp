@@ -18,7 +18,7 @@
 
 namespace consort::linux_port {
 
-// What a worker records of a job: joined with the master's row of it by task and sequence.
+// A worker's record of a job: joined with the master's row of it by task and sequence.
 struct ServedRow {
     std::uint64_t receive;
     std::uint64_t send;
