@@ -45,7 +45,7 @@ class Ask:
     """How long the accelerator is busy with it at most, its messages included."""
     send: int
     receive: int
-    """What the task's own core computes for it."""
+    """The time that the task's own core computes for it."""
     request: int
     answer: int
     """How long the messages are on their way besides."""

@@ -34,7 +34,7 @@ class Change:
 
     kind: ChangeKind
     text: str
-    # Whether everything then holds, and not this bound alone.
+    # True if everything then holds, and not this bound alone.
     mends_all: bool
 
 
@@ -44,7 +44,7 @@ class Advice:
 
     bound: Bound
     changes: tuple[Change, ...]
-    # Whether every change was tried; else the time was over.
+    # True if every change was tried; else the time was over.
     complete: bool = True
 
     def lines(self) -> list[str]:

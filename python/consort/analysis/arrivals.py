@@ -23,7 +23,7 @@ class Blocks:
     apart: int
     """From when one of those jobs is due to when the next one is, at least."""
     periodic: bool
-    """Whether it is always so long."""
+    """True if it is always so long."""
     least: int
     most: int
 

@@ -27,9 +27,9 @@ class Behind:
     more: int = 0
     why: str = ""
     in_order: bool = True
-    """Whether a channel hands out the oldest."""
+    """True if a channel hands out the oldest."""
     rests: str = ""
-    """What that assumes."""
+    """The assumption behind it."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _behind(
             why=f"{name} holds {_blocks(capacity)} and hands out the oldest, and {waiting} may wait for jobs"
             f" of {reader}: some are dropped. 'kind: sporadic' hands out the newest"
         )
-    # What a chain counts from when a job of the writer is due to when one of the reader is.
+    # The time that a chain counts already, between the due instants of the writer's and the reader's jobs.
     counted = (written if before is None else before) + reads.period
     return Behind(max(0, reads.offset - writes.offset - counted))
 

@@ -21,7 +21,7 @@ class CacheCosts:
     windows: CachedCore
     """By counting in each window."""
     own: tuple[int, ...]
-    """What a job of each task loads again at most, whatever ran meanwhile [ps]."""
+    """The largest reload of each task's job, whatever ran meanwhile [ps]."""
     used: tuple[Used, ...]
 
 

@@ -72,7 +72,7 @@ class _Search:
         """After so many jobs of a window none responds later; 0: windows need not end; None: not known."""
         tasks = self._tasks[: self._index + 1]
         common = lcm(*(task.period for task in tasks))
-        # What is loaded again grows in proportion to the jobs: there are so many in a common period.
+        # Reloads grow in proportion to the jobs: there are so many in a common period.
         jobs = [common // task.period for task in tasks]
         load = sum(n * task.execution for n, task in zip(jobs, tasks, strict=True))
         load += self._reloaded(jobs[:-1])

@@ -36,7 +36,7 @@ class Link:
     offset: int = 0
     interval: int = 0
     core: str = ""
-    # Whether fixed priorities order the jobs of its core, and no job of this task gives the core up before
+    # True if fixed priorities order the jobs of its core, and no job of this task gives the core up before
     # its end.
     by_priority: bool = False
     level: int = 0
@@ -49,7 +49,7 @@ class Link:
     in_order: bool = False
     behind: int = 0
     unread: str = ""
-    # Whether the blocks of the task before it release it, none of them early, and why not; `period` is then
+    # True if the blocks of the task before it release it, none of them early, else why not; `period` is then
     # that of the blocks. And how soon a job may be done, where it releases the next task.
     follows: bool = False
     unfollowed: str = ""

@@ -42,7 +42,7 @@ def channel_bounds(plan: Plan, bounds: dict[str, Bound], carried: Mapping[str, D
     for name in plan.system.channels:
         channel = plan.channels.get(name)
         if channel is None:
-            # Of a plan of some cores, or of a target that carries it beside the plan.
+            # Part of a plan of some cores only, or for a target that carries it beside the plan.
             continue
         if channel.writer_core is None:
             continue  # from a device, whose accesses no figure describes

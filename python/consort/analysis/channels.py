@@ -19,7 +19,7 @@ PAPER_SOURCE = "Coppik et al., NG-RES 2025 (low-latency-icc), section 4.2, last 
 AGE_SOURCE = f"{_DOC}, theorem 16"
 SNAPSHOT_SOURCE = "docs/explanation/snapshot.md (Simpson 1990)"
 WORD_BYTES = 4
-# Of a mailbox's write (the acknowledgement, the one carried back, the sequence), and of its read.
+# Words of a mailbox's write (the acknowledgement, the one carried back, the sequence), and of its read.
 MAILBOX_WORDS = 3
 
 Implementation = Literal["mailbox", "double-buffer", "snapshot", "queue"]

@@ -14,7 +14,7 @@ from consort.errors import EnvironmentLacks, SystemFails
 LIBRARY = Path(__file__).resolve().parents[1] / "proofs"
 # In the order in which they need each other.
 FILES = ("ResponseTime.v", "Certificate.v")
-# What Coq prints of a theorem that rests on no axiom.
+# Coq's output for a theorem that rests on no axiom.
 CLOSED = "Closed under the global context"
 LONGEST = 900
 

@@ -54,7 +54,7 @@ def take_over(figures: Figures, task: str, memory: str) -> Cost:
     processor = figures.platform.core(figures.plan.tasks[task].computed_on).processor_name
     word = figures.access(memory, WORD_BYTES, processor)
     state = figures.access(memory, size, processor) if size else NOTHING
-    # Of take_over() two loads and a store, of poll() four loads, in each of two rounds at most.
+    # Two loads and a store of take_over(), four loads of poll(), in each of two rounds at most.
     return used + word.times(3 + 2 * 4) + state
 
 

@@ -32,9 +32,9 @@ class ModeBounds:
     plans: Mapping[str, Plan]
     modes: Mapping[str, list[Bound]]
     changes: list[Bound]
-    """Of each change, and of each mode to which tasks bring their state from other cores."""
+    """Bounds of each change, and of each mode to which tasks bring their state from other cores."""
     gaps: list[Bound]
-    """Of each task of a core that may die, in each mode in which it does."""
+    """Bounds for each task of a core that may die, in each mode in which it does."""
 
     @property
     def every(self) -> list[Bound]:

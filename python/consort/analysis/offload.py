@@ -24,7 +24,7 @@ from consort.plan.types import PlannedSupply
 # How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the
 # oldest request, or one of the two, not known which.
 Discipline = Literal["priority", "fifo", "either"]
-# What a master's core does while a job waits: run others, or keep looking for the answer.
+# The action of a master's core while a job waits: run others, or keep looking for the answer.
 Waiting = Literal["suspend", "spin"]
 MasterPolicy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf"]
 
@@ -76,7 +76,7 @@ class MasterTask:
     # Besides the wait for a worker: all of it, and in how many stretches at most.
     suspension: int = 0
     stretches: int = 1
-    # What of that it waits for answers of accelerators; a core that spins is kept meanwhile.
+    # The part of it that the job waits for answers of accelerators; a core that spins is kept meanwhile.
     asked: int = 0
     asks: int = 0
     remote: Remote | None = None
@@ -116,7 +116,7 @@ class Master:
     policy: MasterPolicy = "fixed-priority"
     waiting: Waiting = "suspend"
     context_switch: int = 0
-    # What a hypervisor gives the core; then no job offloads or suspends itself.
+    # A hypervisor's supply to the core; then no job offloads or suspends itself.
     supply: PlannedSupply | None = None
     # How much longer preempted jobs execute, each way to bound it; then no job waits either.
     reloads: Sequence[int | Reloads] = ()
@@ -479,8 +479,8 @@ def _self_suspending(
     known = [-1] * len(tasks)
     results = []
     for index, task in enumerate(tasks):
-        # What of lower priority may hold the core when the job comes, and again at each return from a wait: a
-        # context switch under way, or a whole job that is not preempted.
+        # Work of lower priority that may hold the core when the job comes, and again at each return from a
+        # wait: a context switch under way, or a whole job that is not preempted.
         lower = [k for k, level in enumerate(levels) if level > levels[index]]
         held = max((execution[k] for k in lower), default=0) if not preemptive else 0
         if preemptive and lower:
@@ -510,7 +510,7 @@ def _self_suspending(
         elif response is None:
             notes = ("with its suspension it and the tasks before it ask for more than the core has",)
         elif raw["first_job_only"]:
-            # What was found bounds the first job only: it is no bound of the others.
+            # The result bounds the first job only: it is no bound of the others.
             notes = (
                 f"a job whose predecessor is done when it is due takes up to {in_words(response)}, longer"
                 " than the period: later jobs may take longer",
@@ -591,7 +591,7 @@ def _end_to_end(
     if remote is None and not trouble:
         return bound
     if trouble:
-        # What the search found last bounds nothing.
+        # The search's last result bounds nothing.
         return replace(bound, response=None, explanation=(), notes=(*bound.notes, trouble))
     assert remote is not None
     discipline = disciplines.get(remote.worker, "priority")

@@ -22,7 +22,7 @@ class Way:
     """Kept by the reader's core."""
     used: tuple[Used, ...]
     timed: bool
-    """Whether it was timed as a whole; then all of it stands under `seen`."""
+    """True if it was timed as a whole; then all of it stands under `seen`."""
 
     def kept_by_reader(self) -> Way:
         return replace(self, seen=0, read=self.seen) if self.timed else self
@@ -98,7 +98,7 @@ def messages(
     there = _way(figures, request, asks, serves, loaded)
     back = _way(figures, answer, serves, asks, loaded)
     woken = figures.signal(serves, asks) if sleeps else NOTHING
-    # Of a time that was measured as a whole any part may keep the one that serves from others.
+    # Any part of a time that was measured as a whole may keep the one that serves from others.
     if shared:
         there, back = there.kept_by_reader(), back.kept_by_writer()
     # A message that was timed as a whole does not say what of it is the master's: that is taken from the

@@ -10,7 +10,8 @@ from consort.analysis.result import Bound, in_words, with_theorem
 from consort.plan import Plan
 
 REMOTE = "docs/explanation/analyses.md, theorem 32 (states in remote memory), with "
-# Of a fault that gives the core up: out of the job and back into it, and one under way when it comes back.
+# Switches of a fault that gives the core up: out of the job and back into it, and one under way when it comes
+# back.
 SWITCHES = 3
 
 

@@ -71,7 +71,7 @@ class Steps:
         return tuple(self._steps)
 
 
-# What a figure is called whose description says no source for it.
+# The name of a source for a figure whose description states none.
 UNSOURCED = "given"
 
 
@@ -119,9 +119,9 @@ class Bound:
     assumptions: tuple[str, ...] = ()
     explanation: tuple[Step, ...] = ()
     core: str = ""
-    # What is to be known of the bound: that it is for comparison only, that lower tasks were left out.
+    # Notes on the bound: that it is for comparison only, that lower tasks were left out.
     notes: tuple[str, ...] = field(default=())
-    # What is bounded: "response time", "reaction time", "data age", "latency", …
+    # The bounded quantity: "response time", "reaction time", "data age", "latency", …
     kind: str = "response time"
     # The costs that it rests on, each with its source; and where those would stand that nobody gave.
     figures: tuple[Used, ...] = ()

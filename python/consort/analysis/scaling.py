@@ -13,7 +13,7 @@ from consort.model.figures import KINDS
 from consort.model.problems import nearest
 from consort.model.quantities import DataRate, Duration, Frequency, Quantity, Size
 
-# What can be multiplied, and what of it one can be named.
+# Kinds of figures that can be multiplied, and the parts that can be named for each.
 SCALED = {
     "wcet": "tasks",
     "clock": "processors",

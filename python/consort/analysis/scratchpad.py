@@ -23,7 +23,7 @@ class ThreePhaseCore:
     share: DmaShare
     method: Method
     figures: tuple[Used, ...]
-    """What its bounds rest on."""
+    """Figures that its bounds rest on."""
 
 
 def three_phase_cores(subject: System | Plan) -> list[str]:

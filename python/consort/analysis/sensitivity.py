@@ -22,7 +22,7 @@ from consort.progress import Progress, silent
 HARDEST, EASIEST = 10, -6
 # Halvings between the last that holds and the first that does not: to a five-hundredth.
 HALVINGS = 9
-# What is easier is tried at these parts of what was found.
+# Easier factors are tried at these parts of the result.
 EASIER = tuple(Fraction(k, 8) for k in range(1, 8))
 KINDS = {
     "wcet": "largest factor of execution times",

@@ -347,5 +347,5 @@ def _chains(
             )
             for bound in found
         ]
-    # What has no bound and was not required to have one is no failure.
+    # A missing bound that was not required is no failure.
     return [bound for bound in results if bound.response is not None or bound.deadline is not None]

@@ -68,7 +68,7 @@ class UniTask:
         )
 
 
-# Of each task the charge for each job of each other one [ps].
+# The charge of each task for each job of each other one [ps].
 Matrix = Sequence[Sequence[int]]
 
 
@@ -77,7 +77,7 @@ class HasSets:
     """Cache reloads of jobs that others preempted, from the sets of the cache that they use."""
 
     per_set: int
-    """What a job loads again of a set in which it lost something, at most [ps]."""
+    """The longest reload by a job of a set in which it lost something [ps]."""
 
 
 @dataclass(frozen=True)
