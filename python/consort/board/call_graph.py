@@ -44,9 +44,9 @@ class Function:
     title: str
     place: str = ""
     bytes: int | None = 0
-    """What it takes of the stack beside what it calls; None: its size is known only when it runs."""
+    """Its own stack use, without its callees; None: its size is known only when it runs."""
     calls: dict[str, str] = field(default_factory=dict)
-    """What it calls, `POINTER` for a call through a pointer, and where."""
+    """Its callees, `POINTER` for a call through a pointer, and the places of the calls."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class CallGraph:
 
     functions: dict[str, Function]
     taken: frozenset[str]
-    """Whose address is taken."""
+    """Functions whose address is taken."""
     entered: frozenset[str]
-    """What assembly calls: the program, and what interrupts call."""
+    """Functions that assembly calls: the program, and those that interrupts call."""
     symbols: dict[str, int]
-    """What the linker script and start.S say of the stack (`BOTTOM`, `TOP`, `FRAME`)."""
+    """The symbols of the linker script and start.S for the stack (`BOTTOM`, `TOP`, `FRAME`)."""
 
     def write(self, file: Path) -> None:
         parts = {**asdict(self), "taken": sorted(self.taken), "entered": sorted(self.entered)}

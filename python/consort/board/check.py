@@ -12,7 +12,7 @@ from consort.board.session import Board
 from consort.progress import Progress
 
 PROGRAM = "identity"
-# Of the program identity.
+# Results of the program identity.
 CORE_ID, TICKS_PER_SECOND, CLOCK_READS, ON_CHIP = range(4)
 
 
@@ -27,7 +27,7 @@ class CoreCheck:
     clock_reads_ticks: int
     """Ticks of 1,000 readings of the clock, where time is instructions executed."""
     on_chip_bytes: int
-    """Of the on-chip memory, how much was written and read back."""
+    """The part of the on-chip memory that was written and read back."""
     problems: tuple[str, ...]
 
 

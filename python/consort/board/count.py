@@ -118,7 +118,7 @@ def changes(counts: list[Count], before: list[Count]) -> list[str]:
     known = {(c.core, c.operation): c for c in before}
     cores = {c.core for c in before}
     said = []
-    # Of a core of which nothing is stored there is nothing to compare with.
+    # A core without stored counts has nothing to compare with.
     for now in (c for c in counts if c.core in cores):
         old = known.get((now.core, now.operation))
         if old is None:

@@ -157,7 +157,7 @@ class DataFlow:
                 "channel": f"{known['number']}U",
                 "logical": str(channel.communication == "let").lower(),
             }
-        # What devices give and take belongs to the release and the deadline, and is not recorded.
+        # Data of devices belongs to the release and the deadline, and is not recorded.
         end |= {"channel": "consort::app::no_channel", "logical": "true"}
         device = self.plan.devices[binding.source]
         if device.kind == "plant":

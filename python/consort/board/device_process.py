@@ -16,7 +16,7 @@ from consort.run.config import device_period_ps
 from consort.run.source import carried
 
 TITLE = "devices"
-# What plays it: a kind of process (process.py), whose clock counts nanoseconds.
+# The process that plays it: its kind (process.py), and its clock, which counts nanoseconds.
 KIND, HERTZ = "x86-64", 10**9
 
 

@@ -15,7 +15,7 @@ _SYMBOL = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _LINE = re.compile(r"^ *[0-9a-f]+:\t(\S+)(?:\t(.*))?$")
 _TARGET = re.compile(r"<([^>+]+)(?:\+0x[0-9a-f]+)?>")
 _REGISTERS = re.compile(r"\{([^}]*)\}")
-# What takes a constant off the stack pointer: 32-bit Arm, 64-bit Arm, RISC-V.
+# Instructions that take a constant off the stack pointer: 32-bit Arm, 64-bit Arm, RISC-V.
 _LOWER = (
     re.compile(r"^sub(?:\.w|w)? sp, (?:sp, )?#(\d+)$"),
     re.compile(r"^(?:str|strd|stp)(?:\.w)? .*\[sp, #-(\d+)\]!$"),
@@ -61,7 +61,8 @@ def stack_of_library(
             bodies[last].append(f"{match[1]} {(match[2] or '').split(';')[0].split('//')[0].strip()}".strip())
     parts = {name: _body(name, lines) for name, lines in bodies.items()}
     for name, part in parts.items():
-        # What ends without a return goes on with what lies behind it; nothing reaches what fills a gap.
+        # Code that ends without a return goes on with the code behind it; nothing reaches code that fills a
+        # gap.
         lines = [line for line in bodies[name] if not _FILLS.match(line)]
         if lines and not _LEAVES.match(lines[-1]) and name in follows:
             part.jumps.add(follows[name])

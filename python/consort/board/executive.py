@@ -35,9 +35,9 @@ from consort.standstill import STANDSTILL_S
 
 # From a core's start to its first release [ns].
 LEAD_NS = 1_000_000
-# Of a core: how much of its stack was used (consort/bare/stack.hpp).
+# A core's result: how much of its stack was used (consort/bare/stack.hpp).
 STACK_RESULT = RESULTS - 1
-# Of an answer that is awaited however long it takes [ticks].
+# The limit of an answer that is awaited however long it takes [ticks].
 FOREVER = 1 << 62
 
 
@@ -48,7 +48,7 @@ class Layout:
     orders: dict[int, tuple[int, list[int]]]
     contents: dict[int, bytes]
     rings: dict[str, tuple[int, int]]
-    # Of the process that plays devices.
+    # The ring of the process that plays devices.
     device_ring: tuple[int, int] | None = None
 
 
@@ -81,7 +81,7 @@ class Request:
     begin: int
     # Counted: an instruction takes 2 to this nanoseconds.
     shift: int = 0
-    # Of the execution times of stand-ins.
+    # The seed of the stand-ins' execution times.
     seed: int = 0
 
 

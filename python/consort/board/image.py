@@ -69,7 +69,7 @@ class CompileOptions:
     includes: tuple[Path, ...]
     # Linked into every image of the core.
     sources: tuple[Path, ...]
-    # Of the linker, in order.
+    # Linker scripts, in order.
     scripts: tuple[Path, ...]
 
 

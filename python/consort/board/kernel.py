@@ -41,7 +41,7 @@ STAMPS = {
     "release": "release", "ready": "release", "worker_receive": "load", "loaded": "ready", "start": "start",
     "executed": "finish", "worker_send": "unload", "finish": "end",
 }  # fmt: skip
-# What the kernel emits that every record has an event for.
+# Events of the kernel that every record has an event for.
 COMMON = {"slot_missed": "slot-missed", "slot_overrun": "slot-overrun", "release_lost": "release-lost"}
 COUNTED = {"provenance": "counted"}
 ALL_JOBS = "All jobs, recorded or not, counted"

@@ -14,7 +14,7 @@ from consort.simulate.build import prepare as prepare_simulation
 from consort.simulate.engine import simulate
 
 Events = list[tuple[str, int, int, int]]  # what, core, task, job
-# What happens to each job.
+# Events of every job.
 ORDINARY = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
 
 
@@ -105,7 +105,7 @@ def first_difference(planned: KernelPlan, result: KernelResult, until: int | Non
         for c in sorted(ours[1].keys() | theirs[1].keys())
     ]
     for where, board, simulated in sequences:
-        # Of a run that is not recorded to its end, the simulation goes on behind the last event.
+        # In a run that is not recorded to its end, the simulation goes on behind the last event.
         for n in range(len(board) if until is not None else max(len(board), len(simulated))):
             pair = [
                 _said(planned, events[n]) if n < len(events) else "nothing" for events in (board, simulated)

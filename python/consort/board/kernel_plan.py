@@ -47,7 +47,7 @@ MOST_ROWS = 64
 def placement(system: System, board: str) -> Placement:
     """A system's three-phase cores on a board's kernel; `BadInput` names what it does not run."""
     found = placed(system, board)
-    # What cannot be analysed, and messages that cannot be, are refused before anything is built.
+    # A system that cannot be analysed, and messages that cannot be, are refused before anything is built.
     plan_messages(system, three_phase_cores_of(found.plan), 0)
     return found
 

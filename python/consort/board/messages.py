@@ -53,7 +53,7 @@ def plan_messages(system: System, cores: Sequence[ThreePhaseCore], duration: int
                 inputs[name] = taken.bytes
             if given is not None:
                 outputs[name] = given.bytes
-            # What is sent later might find no job any more that it could go to.
+            # Messages that are sent later might find no job any more that they could go to.
             last = duration - 3 * system.tasks[name].interval.nanoseconds
             for row in subscriptions_of(system, name):
                 subscribed.append(Subscribed(number, place, row.flow, row.mask))

@@ -42,7 +42,7 @@ class Side:
     place: int
     """Its control block."""
     hertz: int
-    """Of the clock that its program reads."""
+    """The frequency of the clock that its program reads."""
     preempts: bool
 
 
@@ -55,9 +55,9 @@ class Placement:
     sides: Mapping[str, str]
     """For each of the plan's cores a core of the board, its core under Linux, or a kind of process."""
     kernel: bool = False
-    """Whether its scratchpad kernel serves the cores, and not the executive."""
+    """True if its scratchpad kernel serves the cores, and not the executive."""
     synchronized: bool = False
-    """Whether processes beside the board live in its time, and their steps take what is declared."""
+    """True if processes beside the board live in its time, and their steps take their declared times."""
 
     @cached_property
     def bare(self) -> dict[str, CoreSpec]:

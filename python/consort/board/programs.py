@@ -68,7 +68,7 @@ def program_source(where: Placement, core: str) -> str:
             worker=_worker(where, core),
             stand_ins=any(task.step == STAND_IN for task in tasks),
             synchronizer=_synchronizes(where, core),
-            # Whether a stand-in hands the processor to other cores while it executes, which processes need.
+            # True if a stand-in hands the processor to other cores while it executes, which processes need.
             turns=where.synchronized,
         )
     # The first core that releases tasks makes the region, and knows the types of all that lies in it.
@@ -170,7 +170,7 @@ def _task(where: Placement, task: PlannedTask, core: str | None = None) -> dict[
         "takes": None if takes is None else -(-takes // 1000),
         "object": object_name("t", list(plan.tasks).index(task.name), task.name),
         "number": list(plan.tasks).index(task.name),
-        # Of a three-phase task: what is moved, as it was described.
+        # The moved sizes of a three-phase task, as described.
         "code": (task.footprint and task.footprint.code) or 0,
         "data": (task.footprint and task.footprint.data) or 0,
         "worker": None if task.worker is None else list(plan.cores).index(task.worker),

@@ -12,7 +12,8 @@ from pathlib import Path
 from consort.board.description import BoardSpec, Emulator
 from consort.errors import EnvironmentLacks
 
-# What the boards were seen to work with; older versions lack the reset control that starts an R5F.
+# The oldest version that the boards were seen to work with; older ones lack the reset control that starts an
+# R5F.
 OLDEST = (7, 2)
 
 

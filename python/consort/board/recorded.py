@@ -24,14 +24,14 @@ class Recorded:
     outputs: dict[str, NDArray[Any]]
     lost: int
     preemptions: dict[str, int] = field(default_factory=dict)
-    # Of channels; a kernel that records none leaves it empty.
+    # Operations of channels; a kernel that records none leaves it empty.
     operations: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
     # Tasks whose outputs nobody can predict, and what executions have in them beside the steps.
     unpredicted: frozenset[str] = frozenset()
     overhead_ps: Mapping[str, int] | None = None
     # Counted: an instruction takes 2 to this nanoseconds.
     shift: int = 0
-    # Whether every job was recorded.
+    # True if every job was recorded.
     whole: bool = True
     # By core: its clock's tick at its first release.
     starts: Mapping[str, int] = field(default_factory=dict)

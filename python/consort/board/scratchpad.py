@@ -52,7 +52,7 @@ class KernelTask:
     release: str = "periodic"
     on_overrun: str = "report"
     on_miss: str = "report"
-    # Of each job in turn, used again from the first.
+    # Inputs of each job in turn, used again from the first.
     inputs: Sequence[bytes] = ()
     # How many outputs are kept.
     outputs: int = 1
@@ -120,12 +120,12 @@ class KernelResult:
     states: dict[str, bytes]
     wasted: int
     longest_step: int
-    # What the numbers of events' kinds and jobs' outcomes mean: the enumerators of the image.
+    # The meanings of the numbers of events' kinds and jobs' outcomes: the enumerators of the image.
     kinds: Sequence[str]
     outcomes: Sequence[str]
     # How exactly each application core knows the time.
     round_trip: list[int] = field(default_factory=list)
-    # Of all events and jobs, recorded or not.
+    # Counts of all events and jobs, recorded or not.
     counts: dict[str, int] = field(default_factory=dict)
     summaries: dict[str, np.void] = field(default_factory=dict)
     devices: DeviceResult | None = None

@@ -39,7 +39,7 @@ from consort.source import cache_folder
 from consort.standstill import STANDSTILL_S, Standstill
 
 LOCK, STATE_FILE, MEMORY, GDB = "lock", "state.json", "memory", "gdb"
-# Of the files in a board's folder, sockets among them, the one with the longest name.
+# The file in a board's folder, sockets among them, that has the longest name.
 LONGEST_FILE = "state.json.new"
 LOGS_KEPT = 20
 _PR_SET_PDEATHSIG = 1
@@ -117,15 +117,15 @@ class Board:
     # By core: what its UART is connected to, instead of a file for its console.
     serial: Callable[[Path], Mapping[str, str]] | None = None
     orders: Mapping[int, tuple[int, Sequence[int]]] = field(default_factory=dict)
-    # What to write into the shared window before the board starts: offset -> bytes.
+    # The bytes to write into the shared window before the board starts, by offset.
     contents: Mapping[int, bytes] = field(default_factory=dict)
     # Linux on the core that starts first: given the folder for its files, what QEMU is to boot.
     linux: Callable[[Path], LinuxBoot] | None = None
     # A thread of this machine for each core; None: where there are processors for that.
     threads: bool | None = None
-    # Whether processes beside it live in its time (token.py).
+    # True if processes beside it live in its time (token.py).
     synchronized: bool = False
-    # Who is at a control block that is no core's, or another's, for messages.
+    # Names for messages, of control blocks that are no core's, or another's.
     names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

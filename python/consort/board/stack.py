@@ -32,7 +32,7 @@ POINT = "consort_preemption_point"
 _COMPUTATION = re.compile(
     r"(?:Local|Offloaded|Sleeping|ThreePhase)Task.*Lj(\d+)E(?:Lj\d+ELj\d+E)?E(?:11computation|9departure)"
 )
-# What reads and writes a job's channels and devices, by pointers to their ends and to nothing else
+# Functions that read and write a job's channels and devices, by pointers to their ends and to nothing else
 # (consort/app/task_runner.hpp).
 _ENDS = re.compile(r"app10TaskRunner.*(?:take_inputs|complete|unloaded)E")
 
@@ -51,7 +51,7 @@ class Level:
 
     tasks: tuple[str, ...]
     bytes: int
-    """Of an interrupt and the job that needs most."""
+    """The need of an interrupt and of the job that needs most."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class StackBound:
     program: int
     levels: tuple[Level, ...]
     interrupt: int
-    """Of one that comes on top of all jobs; 0 where none comes."""
+    """The need of an interrupt that comes on top of all jobs; 0 if none comes."""
 
     @property
     def bytes(self) -> int:
@@ -98,7 +98,7 @@ class _Needs:
         if key in self.known:
             return self.known[key]
         function = self.graph.functions.get(key)
-        # What preempts a job counts as a level of its own.
+        # A task that preempts a job counts as a level of its own.
         if function is None or key in END or (key == POINT and chain):
             return 0
         if key in chain:

@@ -30,7 +30,7 @@ class TaskImage:
     """A position-independent image: header, instructions, constants; and the sizes of the other parts."""
 
     code: bytes
-    # What the task's data are before its first job.
+    # The task's data before its first job.
     state: bytes
     inputs: int
     outputs: int
@@ -52,7 +52,7 @@ def compile_image(source: Path, include: Sequence[Path] = (), spec: BoardSpec | 
     spec = spec or kernel_board()
     kernel, _, core = roles(spec)
     script = root / "ports" / spec.name / kernel.task_script
-    # What is one instruction (fabs, sqrt) needs no library.
+    # A function that is one instruction (fabs, sqrt) needs no library.
     flags = [
         *(flag for flag in core.flags if flag.startswith("-m")),
         *COMMON,

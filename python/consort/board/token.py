@@ -23,13 +23,13 @@ from pathlib import Path
 from consort.board.control_block import BYTES, RESULTS, ControlBlock
 from consort.errors import EnvironmentLacks, SystemFails
 
-# Of a process that does nothing any more.
+# The instant of a process that does nothing any more.
 NEVER = (1 << 64) - 1
 # Where no process does anything, the board stops this often [ns].
 IDLE_NS = 10_000_000
-# What a stop writes, and the pipe's room: the rest is written when all of that has been read.
+# The bytes that a stop writes, and the pipe's room: the rest is written when all of that has been read.
 STOP_BYTES, ROOM = 2 * BYTES, BYTES
-# Of the control block of the core that stops the board, the results with the time, its lower half first.
+# In the control block of the core that stops the board: the results with the time, its lower half first.
 STOPPED_AT = RESULTS - 3
 # And whether a stop was cut short, by a signal to the emulator.
 DISTURBED = RESULTS - 4

@@ -11,7 +11,7 @@ from consort.plan import Plan
 # Offset in the window behind the control blocks.
 DATA = 0x20000
 ALIGNMENT = 64
-# Of a region: its header, one worker's control, and what a task's channels take beside their values; more
+# The bytes of a region: its header, one worker's control, and a task's channels beside their values; more
 # than they need, and the core that makes the region says where it is not enough.
 REGION_BYTES, WORKER_BYTES, TASK_BYTES = 4096, 512, 4096
 # How often a region may hold a value or its description: a state in two snapshots of four places each.
