@@ -254,7 +254,7 @@ def _table(bounds: Sequence[Bound], all_rows: bool) -> None:
     shown: list[Bound] = []
     for kind in dict.fromkeys(bound.kind for bound in bounds):
         of_kind = [bound for bound in bounds if bound.kind == kind]
-        # What does not hold comes first.
+        # Bounds that do not hold come first.
         if all_rows or len(of_kind) <= ROWS:
             of_kind.sort(key=lambda bound: bound.schedulable)
             left = []

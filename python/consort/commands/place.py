@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from consort.place.conflict import Conflict
     from consort.place.goals import Goal
 
-# What is best of thresholds, which are chosen by themselves.
+# The objective of thresholds, which are chosen by themselves.
 MEMORY = "memory"
 OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets", "latency")
 

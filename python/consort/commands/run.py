@@ -53,12 +53,12 @@ class Runner:
             raise BadInput(f"{twice[0]} is given twice; each is run once, remove one of them", field="--only")
 
 
-# What options are called where not as their variables, and what they are where they are not given.
+# Names of options that are not those of their variables, and defaults of options.
 NAMES = {"target": "for", "prepares": "prepare", "kill_cores": "kill-core", "stop_cores": "stop-core",
          "link_faults": "link-fault"}  # fmt: skip
 DEFAULTS: dict[str, Any] = {"time_scale": 1, "target": RUNNABLE[0]}
 NO_BOARD = {"counted": "only boards count instructions", "rt_linux": "only boards have a worker's core"}
-# What is a choice of this machine's own clock, kernel and processes.
+# Choices of this machine's own clock, kernel and processes.
 OF_THIS_MACHINE = {
     "time_base": "in virtual time nothing waits; leave it out",
     "prepares": "in virtual time nothing of this machine is waited for; leave it out",

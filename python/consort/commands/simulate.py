@@ -161,7 +161,7 @@ def command(
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     record_it = not no_record
     if record_it or planned.chains:
-        # What is seen of a chain is seen of recorded jobs.
+        # Chains are seen in recorded jobs only.
         remedy = "" if planned.chains else ", or add --no-record"
         check_size(system, duration, f"shorten --duration{remedy}")
     check_effort([planned], duration, runs, "shorten --duration, or give fewer --runs")
