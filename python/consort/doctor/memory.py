@@ -9,7 +9,7 @@ import re
 from consort.doctor.finding import Finding
 from consort.doctor.machine import CAP_IPC_LOCK, Machine
 
-# What a full run of the servo example locks: 2 million rows of 80 bytes, and the program itself.
+# The memory that a full run of the servo example locks: 2 million rows of 80 bytes, and the program itself.
 ENOUGH_BYTES = 512 << 20
 
 
