@@ -33,7 +33,7 @@ def fill_in_delays(
             return  # it is no right description, and who writes it says so
         again = False
         for name, trigger in triggers.items():
-            # Of a trigger that comes late by nobody knows how much what was found is no bound.
+            # A result for a trigger with an unknown delay is no bound.
             response = None if trigger in open_ends else found.get(trigger)
             if response is not None:
                 response = math.ceil(response / _NANOSECOND) * _NANOSECOND

@@ -21,7 +21,7 @@ from consort.limits import LARGEST_TREE, MIB, read_bytes
 # Far more than any tree has, far fewer than what files that include each other twice would reach.
 MOST_INCLUDES = 1000
 LONGEST_SHIFT = 63
-# What only the C preprocessor reads. Property names may begin with '#', too, as '#define-cells' would.
+# Lines that only the C preprocessor reads. Property names may begin with '#', too, as '#define-cells' would.
 _DIRECTIVE = re.compile(
     r"^[ \t]*#[ \t]*(include|define|undef|ifdef|ifndef|if|elif|else|endif)\b(?![-,])", re.M
 )

@@ -40,7 +40,7 @@ IMPORTS: dict[str, Callable[..., Imported]] = {
     "rt-app": _bounded(import_rtapp),
     "sdt": _bounded(import_sdt),
 }
-# Whose models may lie in several files or a folder, and which of them do not say what a priority means.
+# Formats whose models may lie in several files or a folder, and those that do not say what a priority means.
 SEVERAL_FILES = ("amalthea",)
 NO_PRIORITY_ORDER = {
     "rt-app": "rt-app's priorities are Linux's: the higher number is the more urgent",

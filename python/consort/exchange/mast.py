@@ -11,7 +11,7 @@ from consort.exchange.unwritten import leave_unwritten
 from consort.model import Duration, System
 
 MICROSECOND = 10**6
-# What MAST reads into: more digits than these are lost there.
+# The precision that MAST reads with: more digits than these are lost there.
 DIGITS = 15
 SERVERS = {
     "fixed-priority": "Fixed_Priority_Policy",

@@ -14,7 +14,7 @@ from consort.exchange.rtapp_threads import MICROSECOND
 from consort.exchange.unwritten import leave_unwritten
 from consort.model import System
 
-# What kernel.sched_rt_runtime_us of kernel.sched_rt_period_us is unless somebody changes it.
+# The default of kernel.sched_rt_runtime_us over kernel.sched_rt_period_us.
 ADMITTED = Fraction(95, 100)
 
 

@@ -19,7 +19,7 @@ OTHER_EVENTS = (
     "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend", "resume", "mem", "iorun",
     "yield", "fork",
 )  # fmt: skip
-# What a thread may say beside its events: what is read, and why the rest is left out.
+# Keys of a thread beside its events: those that are read, and why the rest is left out.
 READ_KEYS = (
     "instance", "delay", "phases", "loop", "policy", "priority", "cpus", "dl-runtime", "dl-period",
     "dl-deadline", "period", "deadline",
@@ -33,13 +33,13 @@ LEFT_OUT = {
     "use_cgroup_slice": "no group shares or limits the time of its threads here",
 }
 TASK_KEYS = (*READ_KEYS, *LEFT_OUT)
-# What a timer may say, and why it is left out; a 'ref' where several threads name it, but for 'unique'.
+# Keys of a timer, and why they are left out; a 'ref' where several threads name it, but for 'unique'.
 TIMER_KEYS = {
     "period": "",
     "ref": "each task has a timer of its own, and none waits for that of others",
     "mode": "a release is due a period after the one before, however late that was served",
 }
-# What a phase may say of its thread; what it says of anything but its turns and CPUs is left out.
+# Keys of a phase for its thread; those for anything but its turns and CPUs are left out.
 PHASE_KEYS = ("loop", "cpus")
 POLICIES = ("SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", "SCHED_DEADLINE")
 
@@ -53,7 +53,7 @@ class Phase:
     # How often it sleeps.
     stops: int = 0
     period: int = 0
-    # What it resumes, and what it is resumed by.
+    # The threads that it resumes, and those that resume it.
     resumes: list[str] = field(default_factory=list)
     suspends: list[str] = field(default_factory=list)
     # How many turns it has before the next phase; -1: the thread stays in it.
@@ -101,7 +101,7 @@ class Thread:
     # The names of its timers, which others may name, too.
     timers: set[str] = field(default_factory=set)
     instances: int = 1
-    # Whether the deadline is the thread's own, whatever its policy: the form with 'exec' has such.
+    # True if the deadline is the thread's own, whatever its policy: the form with 'exec' has such.
     checked: bool = False
 
     @property

@@ -34,7 +34,7 @@ MEMORIES = ((r"tcm", "tcm"), (r"ocm|mmio-sram|sram", "ocm"), (r"flash|nor", "fla
 
 # Properties that say how others are read, or nothing of what a platform has.
 READ = ("#address-cells", "#size-cells", "compatible", "model", "ranges", "interrupt-parent", "phandle")
-# What is read of the nodes that become something; any other property of theirs is listed as left out.
+# Properties that are read of nodes that become something; any other property of theirs is listed as left out.
 USED = {
     "cluster": ("address-map", "#ranges-address-cells", "#ranges-size-cells"),
     "cpu": ("device_type", "reg", "clock-frequency"),

@@ -69,7 +69,7 @@ class Model:
                     line=root.line,
                 )
         self.root = _joined([_whole(root) for root in roots])
-        # Of releases that differ in their last number the oldest: steps leave later forms as they are.
+        # The oldest of releases that differ in their last number: steps leave later forms as they are.
         self.migrated = migrate(self.root, min(releases), report)
         self.by_id: dict[str, Element] = {}
         for element in self.root.walk():

@@ -18,7 +18,7 @@ SWITCHES = ("ModeSwitch", "RunnableModeSwitch", "ProbabilitySwitch", "RunnablePr
 GROUPS = ("Group", "RunnableItemsGroup", "CallSequence", "CallGraph", "ActivityGraph")
 COSTS = ("Ticks", "RunnableInstructions", "ExecutionNeed")
 CALLS = ("RunnableCall", "TaskRunnableCall")
-# What a task's or a runnable's items say that is read elsewhere, or has no cost.
+# Items of a task or a runnable that are read elsewhere, or have no cost.
 FREE = ("LabelAccess", "InterProcessTrigger", "InterProcessActivation")
 
 
@@ -302,7 +302,7 @@ class Software:
         if more:
             text = f"only the distances of {MOST_DISTANCES + 1} releases are kept; more may then come"
             self.model.report.change("stimulus", stimulus.get("name"), text)
-        # What the least distance says already is no list.
+        # A list that the least distance already states is none.
         plain = all(distance <= n * least[0] for n, distance in enumerate(least, 1))
         return Release(apart=least[0], distances=() if plain else tuple(least))
 

@@ -8,7 +8,7 @@ from consort.exchange.report import Report
 from consort.exchange.xmltree import Element
 
 RENAMED = {"SporadicStimulus": "RelativePeriodicStimulus", "SyntheticStimulus": "PeriodicSyntheticStimulus"}
-# What deviates of them is a jitter, or the time to the next; of no others does it mean anything.
+# A deviation of these stimuli is a jitter, or the time to the next; for others it has no meaning.
 DEVIATIONS = {"PeriodicStimulus": "jitter", "SporadicStimulus": "nextOccurrence"}
 
 

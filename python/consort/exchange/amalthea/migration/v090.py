@@ -25,7 +25,7 @@ KINDS = {
     "Quartz": "FrequencyDomain",
 }
 STRUCTURES = {"system": "System", "ecus": "ECU", "microcontrollers": "Microcontroller"}
-# What holds memories without being a place of cores.
+# Elements that hold memories without being a place of cores.
 HOLDERS = ("memories", "networks", "components", "nestedComponents", "quartzes")
 INSTRUCTIONS = "Instructions"
 LATENCIES = {"R": ("readLatency",), "W": ("writeLatency",), "RW": ("readLatency", "writeLatency")}
