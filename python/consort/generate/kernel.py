@@ -12,7 +12,7 @@ from consort import _engine
 from consort.analysis.result import Bound
 from consort.model.quantities import DataRate, Duration
 
-# Of the kernel's headers [bytes]: where parts begin, and what a message box has beside its messages.
+# Constants of the kernel's headers [bytes]: the alignment of parts, and a message box without its messages.
 PART_ALIGNMENT = _engine.SPM_PART_ALIGNMENT
 PARTITIONS = _engine.SPM_PARTITIONS
 BOX_HEADER = _engine.SPM_BOX_HEADER

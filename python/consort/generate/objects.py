@@ -10,9 +10,9 @@ from typing import Any
 
 from consort.errors import BadInput
 
-# What a task's image leaves out: nothing unwinds in a scratchpad.
+# Sections that a task's image leaves out: nothing unwinds in a scratchpad.
 LEFT_OUT = (".note", ".eh_frame", ".ARM.exidx", ".ARM.extab", ".gcc_except_table")
-# What a processor's objects say they are for; an instruction set that is not here takes any.
+# The machines that a processor's objects name; an instruction set that is not here takes any.
 MACHINES = {
     "x86_64": ("EM_X86_64",),
     "aarch64": ("EM_AARCH64",),

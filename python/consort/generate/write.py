@@ -12,7 +12,7 @@ from consort.generate.plan import Plan, ranges
 from consort.render import Templates
 
 HEAD = "Made by `consort generate` from {name} for {platform}; change the description, not this file."
-# Of the window's end, for each task core's ICMsg instance.
+# The part at the window's end for each task core's ICMsg instance.
 ICMSG_BYTES = 64 * 1024
 
 
