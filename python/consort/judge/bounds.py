@@ -11,9 +11,9 @@ from typing import Literal
 
 from consort.analysis.result import Bound, in_words
 
-# What is limited. `response`, `compute` and `communication` are of tasks, `channel age` of channels (from
-# when the job that wrote was due to the end of the read; `delivery`: from the end of a write until the block
-# has arrived over a link), `reaction` and `age` of chains.
+# The limited quantities. `response`, `compute` and `communication` are of tasks, `channel age` of channels
+# (from when the job that wrote was due to the end of the read; `delivery`: from the end of a write until the
+# block has arrived over a link), `reaction` and `age` of chains.
 Quantity = Literal["response", "compute", "communication", "channel age", "delivery", "reaction", "age"]
 OF_ANALYSIS: dict[str, Quantity] = {
     "response time": "response",
@@ -49,7 +49,7 @@ class Bounds:
     wcets: Mapping[str, float] = field(default_factory=dict)
     wcet_source: str = "description"
     faults: Mapping[str, int] = field(default_factory=dict)
-    """Of tasks whose states lie in remote memory: how many faults a job has at most."""
+    """The most faults of a job, for tasks whose states lie in remote memory."""
 
     @staticmethod
     def of(

@@ -27,7 +27,7 @@ class Change:
     disturbed: bool = False
     """The machine kept a core from a job that was under way."""
     within: int | None = None
-    """What the description allows [ps]; None where it allows any time."""
+    """The longest time that the description allows [ps]; None if it allows any."""
 
     @property
     def latency(self) -> int:

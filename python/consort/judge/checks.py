@@ -237,7 +237,7 @@ def channels(samples: Samples, found: Disturbances) -> list[Check]:
         broken = [(words, rows) for words, rows in problems if rows.size]
         for words, rows in broken:
             times = rows["time"].astype(np.int64)
-            # What finds no room does so because of all that has happened since all of it was read.
+            # A block finds no room because of all that has happened since all of them were read.
             since = _last_empty(here, times) if rows is dropped else times
             excused = touched(windows, since, times + 1)
             for by_machine in np.unique(excused).tolist():

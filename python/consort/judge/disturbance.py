@@ -33,7 +33,7 @@ HOST = "taken by the host"
 FIRMWARE = "system-management interrupt"
 # Where no mark tells an interrupt, a guest cannot tell the two apart.
 EITHER = f"{INTERRUPT}, or {HOST}"
-# What leaves no trace in a job.
+# Causes that leave no trace in a job.
 UNTRACED = (INTERRUPT, HOST, FIRMWARE, EITHER)
 UNEXPLAINED = "preemption, interrupt or hypervisor"
 LATE_WAKE_UP = "late wake-up"

@@ -101,8 +101,8 @@ class _Watched:
         self.whole = np.zeros(events.size, dtype=np.bool_)
         for found in (self.master_event, self.worker_event):
             self.whole[found[found >= 0]] = True
-        # What a thread did not have of its processor in a job, and whether that is known; the last entry is
-        # that of a job without an event (-1).
+        # The time that a thread did not have of its processor in a job, and whether that is known; the last
+        # entry is that of a job without an event (-1).
         self.off = np.append(np.where(cpu >= 0, self.lasted - np.minimum(cpu, self.lasted), 0), 0)
         self.known = np.append((cpu >= 0) | (events["cause"] == INTERRUPTED), False)
         waited = (events["kind"] == DISTURBED) & ~self.whole
@@ -190,10 +190,11 @@ def _overruns(
     remote = (watched.taken > 0) & (watched.returned > 0)
     computed = (jobs["compute"] > 0) & ((jobs["status"] & STATUS["local_fallbacks"]) == 0)
     local = (jobs["sent"] == 0) & computed
-    # What the master computed instead of the worker has another WCET; what the worker did all the same, this.
+    # A step that the master computed instead of the worker has another WCET; one that the worker did all the
+    # same, this.
     span = np.where(remote, watched.returned - watched.taken, jobs["compute"].astype(np.int64))
     answered = remote & (jobs["compute"] > 0) & ((jobs["status"] & _NO_ANSWER) == 0)
-    # What a worker does beside the step: it takes the input, and gives the output.
+    # The worker's time beside the step: it takes the input, and gives the output.
     beside = (span - jobs["compute"].astype(np.int64))[answered]
     span = np.where(answered, jobs["compute"].astype(np.int64), span)
     span = np.where(remote & ~answered, span - int(beside.max(initial=0)), span)
@@ -277,7 +278,7 @@ def _kept(
     others = merged(watched.taken[good], watched.returned[good])
     kept = covered(*stopped, until) - covered(*stopped, sent)
     kept += covered(*others, until) - covered(*others, sent)
-    # What a job of its own executed kept it from nothing, and is in its WCET.
+    # The time of a job's own execution kept it from nothing, and is in its WCET.
     kept -= np.where(good, returned - taken, 0)
     # A request that was taken up in the end lay there before a worker that had nothing else to do.
     kept += (taken - sent) - (covered(*everyone, taken) - covered(*everyone, sent))

@@ -29,7 +29,7 @@ class Gap:
     lost: int | None
     """Jobs that were due and gave nothing, until the first one elsewhere; None: there is to be none."""
     goes_on: bool
-    """Whether the mode that follows has it."""
+    """True if the mode that follows has it."""
     bound: int | None
     left: int
     """How long the run lasted."""

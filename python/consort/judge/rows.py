@@ -91,7 +91,7 @@ def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
         begin = end = mine["start"]
         starts = begin[:0]
     single = np.zeros(rows.size, dtype=np.bool_)
-    # What the master computed instead of the worker has another WCET.
+    # A step that the master computed instead of the worker has another WCET.
     by_plan: Mask = (mine["status"] & (0 if fallbacks else STATUS["local_fallbacks"])) == 0
     if samples.record.manifest.clock.provenance == "simulated":
         return by_plan
@@ -202,7 +202,7 @@ class _Maker:
         allowed = min(ns for ns in (required, limit, np.inf) if ns is not None)
         if self._stops is None or not wrong.any() or not np.isfinite(allowed):
             return False
-        # What was never served was kept from its core for as long as it had.
+        # A job that was never served was kept from its core for as long as it had.
         took = np.where(np.isfinite(ns[wrong]), ns[wrong], 2 * allowed)
         exposed = ns[undisturbed & np.isfinite(ns)].sum() + took.sum()
         return self._stops.explain(np.maximum(took - allowed, 0.0), float(exposed))
@@ -218,7 +218,7 @@ def _of_task(samples: Samples, number: int, found: Disturbances, make: _Maker) -
     made = [
         make.row(facts.name, "task", "response", response, quiet, required=facts.deadline_ns, missed=missed)
     ]
-    # Of jobs that others interrupted only the time from begin to end is known, not what they executed.
+    # For jobs that others interrupted only the time from begin to end is known, not their execution.
     computed = (jobs["compute"] > 0) & alone(samples, number)
     interrupted = int(np.count_nonzero(jobs["compute"] > 0)) - int(np.count_nonzero(computed))
     plural = "" if interrupted == 1 else "s"
@@ -282,7 +282,7 @@ def _delivery(samples: Samples, number: int, found: Disturbances, make: _Maker) 
     written = here[np.isin(here["kind"], _WRITES)]
     written = written[np.argsort(written["sequence"], kind="stable")]
     arrived = here[here["kind"] == _DELIVERED]
-    # What an engine had moved and not recorded when it died is moved, and recorded, once more.
+    # A block that an engine had moved and not recorded when it died is moved, and recorded, once more.
     arrived = arrived[np.sort(np.unique(arrived["sequence"], return_index=True)[1])]
     at = np.searchsorted(written["sequence"], arrived["sequence"])
     known = at < written.size
@@ -330,13 +330,13 @@ def _of_chain(
     limits = [make.longest(chain.name, quantity, required) for quantity, *_, required, _ in parts]
     longest = None if None in limits else max(limit for limit in limits if limit is not None)
     for quantity, begin, lasted, since, required, opened in parts:
-        # What has not ended then has lasted at least so long.
+        # A time that has not ended then has lasted at least so long.
         note = f"{opened} not seen whole" if opened else ""
         if since is not None and end > since and lasted.size and end - since > int(lasted.max()):
             begin, lasted = np.append(begin, since), np.append(lasted, end - since)
             note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
         if not lasted.size and not _long_enough(samples, longest):
-            # What goes on in the next mode is no time of the chain.
+            # A reaction that goes on in the next mode is no time of the chain.
             unseen = make.row(
                 chain.name, "chain", quantity, samples.ns(lasted), lasted > 0, required=required
             )

@@ -57,7 +57,7 @@ class Stops:
 
         listed = self.lengths_ns.size and least > self.lengths_ns[-1]
         as_long = int(np.sum(self.lengths_ns >= least)) if listed else self.count
-        # What was seen in a short watch is a sample, too: one more may have come.
+        # The stops of a short watch are a sample, too: one more may have come.
         rate = (as_long + 1) / (self.seconds * len(self.cpus) * 1e9)
         if self.seen_for_ns:
             rate += int(np.sum(self.seen_ns >= least)) / self.seen_for_ns

@@ -11,7 +11,7 @@ from consort.judge.outputs import NotFinite
 from consort.judge.stops import Stops
 from consort.record.judgement import Held, Judgement
 
-# What a row comes to. `disturbed`: only jobs that the machine disturbed were above; `no bound`: nothing to
+# The outcome of a row. `disturbed`: only jobs that the machine disturbed were above; `no bound`: nothing to
 # hold it against; `not judged`: its clock says nothing of time (an emulator that does not count); `not due`:
 # never seen, and no stay in the mode was so long that it had to be; `cannot be shown`: late or above its
 # bound by no more than what the machine was seen to stop a core that did nothing else.
@@ -88,7 +88,7 @@ class Check:
     name: str
     holds: bool
     text: str
-    # Whose doing a broken one is.
+    # The cause of a broken one.
     by: Literal["system", "machine"] = "system"
 
 
