@@ -7,7 +7,7 @@ import re
 
 from consort.errors import ConsortError
 
-# What is replaced in the C of wasm2c: its text, what stands there instead, and how often at least.
+# The replacements in the C of wasm2c: its text, the new text, and how often at least.
 # - The size of the memory is a constant.
 # - A load need not be kept where nothing uses it: none is there to trap a page.
 # - Blocks lie in reverse on big-endian processors.
@@ -84,7 +84,7 @@ def own_phase(text: str) -> tuple[str, str]:
         begin = f"  u32 consort_phase = {state} != 0u ? 2u : 0u;\n"
         return body.replace("  FUNC_PROLOGUE;\n", f"  FUNC_PROLOGUE;\n{begin}", 1)
 
-    # What asyncify's own functions store as the buffer's address is read no more.
+    # The buffer's address that asyncify's own functions store is read no more.
     text = re.sub(r"^ *CONSORT_DESCRIPTION = .*\n", "", _FUNCTION.sub(changed, text), flags=re.M)
     return text, phase[1]
 

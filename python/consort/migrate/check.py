@@ -166,7 +166,7 @@ class Checker:
     def _refused(self, function: Function, why: str) -> BadInput:
         place = self.places.get(function.name)
         if function is self.entry:
-            # What it calls once was inlined there.
+            # A function that it calls once was inlined there.
             last = self.step.rpartition("::")[2]
             place = next((each for each in self.places.values() if each.name == last), None)
         if place is None:

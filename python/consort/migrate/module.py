@@ -235,7 +235,7 @@ class _Pipeline:
         return (self.scratch / "guest.ll").read_text(encoding="utf-8")
 
     def _linked(self, stack: int) -> Path:
-        # What is not there becomes an import, which the checker names.
+        # A missing function becomes an import, which the checker names.
         linked = self.scratch / "linked.wasm"
         options = ["-z", f"stack-size={stack}", "--allow-undefined", f"-Map={self.scratch / 'guest.map'}"]
         self._run(
