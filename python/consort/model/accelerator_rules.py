@@ -9,7 +9,7 @@ from consort.model.document import Location
 from consort.model.problems import nearest
 from consort.model.view import Problems, View, typed
 
-# What a client is given, by arbitration.
+# The keys of a client, by arbitration.
 GIVEN = {"fixed-priority": ("priority",), "tdma": ("slot",), "budget": ("priority", "budget", "period")}
 EXAMPLES = {
     "priority": "priority: 10",

@@ -13,7 +13,7 @@ from consort.model.quantities import Duration
 from consort.model.task import Task
 from consort.model.view import Problems, View, typed
 
-# What can hold the blocks of each kind; the first is what does without a word.
+# Implementations that can hold the blocks of each kind; the first is the default.
 HOLDERS = {
     "periodic": ("mailbox",),
     "sporadic": ("snapshot", "double-buffer"),
@@ -194,7 +194,7 @@ def _closer_than_distances(view: View, task: Task, name: str, channel: str, apar
 def _both_ends(view: View, system: System) -> Problems:
     parts, misspelt = {*system.tasks, *devices(view, system)}, misspelt_in(view, system)
     all_writers, all_readers = ends_of(system)
-    # Of what is taken out nobody knows what it reads and writes.
+    # The reads and writes of a part that is taken out are unknown.
     unsure = any(
         view.wrong_within("tasks", task) for task in view.written("tasks") if task not in system.tasks
     )

@@ -19,7 +19,7 @@ from ruamel.yaml.nodes import Node as RuamelNode
 from yaml.composer import ComposerError
 from yaml.cyaml import CParser
 
-# What a description may grow into with all its aliases written out: 10,000 tasks of 40 values each.
+# The largest size of a description with all its aliases written out: 10,000 tasks of 40 values each.
 LARGEST_DOCUMENT = 400_000
 # Deeper than any description; Python's own recursion bears more.
 DEEPEST = 64

@@ -29,7 +29,7 @@ class Use:
     place: Location
     task: str = ""
     said: str = ""
-    """What else a row may name."""
+    """Further words for a row."""
     at_key: bool = False
     """The key is pointed at, as nothing else stands there."""
 
@@ -366,7 +366,7 @@ ROWS: tuple[Row, ...] = (
         "{said}, and no protocol here keeps one core from what another holds",
         "place them on one core, or let a channel carry the data",
     ),
-    # What preempted jobs load again.
+    # Cache reloads of preempted jobs.
     *(
         row
         for key in ("cache_reload", "cache")

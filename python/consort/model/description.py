@@ -210,7 +210,7 @@ class System(Sourced):
         seen: set[Path] = set()
         while unread:
             file = unread.pop()
-            # What a header includes may be any text.
+            # The text of an include may be anything.
             if not is_file(file) or (place := file.resolve()) in seen:
                 continue
             seen.add(place)

@@ -20,7 +20,7 @@ def _forms(view: View, system: System) -> Problems:
         for form in forms[1:]:
             text = f"a device is one of {', '.join(DEVICE_FORMS)}, and this one is a {forms[0]} already; keep"
             yield from view.say((*here, form), f"{text} one of them", at_key=True)
-        # What belongs to one form of device.
+        # Keys that belong to one form of device.
         for key, form in (("arguments", "function"), ("period", "plant")):
             if getattr(device, key) and form not in forms and not view.wrong_within(*here, form):
                 text = f"{key!r} belongs to a device that is a {form}; remove it, or add {form!r}"

@@ -163,7 +163,7 @@ class _Converter:
                 self.problem(
                     key_node, here, f"the key {key!r} stands twice, first on line {line}; remove one of them"
                 )
-                # What stands first is looked at further.
+                # The first of them is looked at further.
                 continue
             self.document.keys[here] = (key_node.line, key_node.column)
             result[key] = self.convert(value_node, here)

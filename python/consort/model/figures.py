@@ -35,7 +35,7 @@ def _source(meaning: str, example: str) -> Any:
 class Sourced(Described):
     """A part that can state the source of its figures; at most one of the kinds."""
 
-    # Whether its whole numbers, such as a count of cores, are figures too.
+    # True if its whole numbers, such as a count of cores, are figures too.
     counts: ClassVar[bool] = True
 
     published: NonEmpty | None = _source(

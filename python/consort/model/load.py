@@ -45,7 +45,7 @@ def load_description(path: str | Path) -> System | Platform:
 
 def _system(document: Document, platform: Platform | None) -> System:
     system, wrong = validate(System, document)
-    # What breaks the form is taken out, and the rest held to the rules.
+    # Parts that break the form are taken out, and the rest is held to the rules.
     checked = pruned(System, document.data) if wrong else system
     if checked is not None:
         checked._file, checked._platform = document.file, platform

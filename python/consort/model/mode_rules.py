@@ -16,7 +16,7 @@ from consort.model.problems import nearest
 from consort.model.view import View
 
 Problems = Iterator[BadInput]
-# What names the channels and devices of a task.
+# Keys that name the channels and devices of a task.
 ENDS = frozenset({"reads", "writes", "arrival"})
 Rule = Callable[[View], Problems]
 
@@ -94,7 +94,7 @@ def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> 
     if isinstance(active, list):
         tasks = {name: task for name, task in tasks.items() if name in active}
     data["tasks"] = tasks
-    # What rests leaves its channels and chains unused, which is no fault.
+    # A resting task leaves its channels and chains unused, which is no fault.
     resting = [name for name in view.mapping("tasks") if name not in tasks]
     channels = dict(view.mapping("channels"))
     for name in list(channels):

@@ -7,7 +7,7 @@ from typing import Any
 
 # A task has one of them.
 INTERVALS = frozenset({"period", "min_interarrival"})
-# What belongs to a task whose master sends its inputs to a worker, and to no other.
+# Keys of a task whose master sends its inputs to a worker, and of no other.
 OFFLOADED_ONLY = frozenset({"master", "dispatch", "restart_worker", "on_miss"})
 
 

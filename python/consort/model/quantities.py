@@ -43,7 +43,7 @@ class Quantity(TextValue):
     base: ClassVar[str]
     zero_unit: ClassVar[str]
     synonyms: ClassVar[dict[str, str]] = {}
-    # What may be written; sums that are computed from such may be larger.
+    # The largest value that may be written; sums that are computed from such may be larger.
     largest: ClassVar[int] = LARGEST
 
     def __post_init__(self) -> None:

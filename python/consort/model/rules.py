@@ -57,7 +57,7 @@ def check_rules(
 @typed
 def _conflicts(view: View, system: System) -> Problems:
     for core, place, text, at_key in refused(system):
-        # Of what is taken out nobody knows whether it would go together.
+        # A part that is taken out might or might not go together with others.
         parts = (core.entry, *(("tasks", name) for name in core.tasks))
         if not view.wrong or not any(view.wrong_within(*part) for part in parts):
             yield view.problem(place, text, at_key=at_key)
@@ -229,7 +229,7 @@ def _run(view: View, system: System) -> Problems:
             yield from view.say(("run", "cpus", core), text)
 
 
-# What must hold in each mode as it must hold in the whole.
+# Rules that must hold in each mode as they must hold in the whole.
 DESIGN_RULES = (
     _known_cores,
     _execution,

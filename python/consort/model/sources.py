@@ -16,7 +16,7 @@ from consort.model.textvalue import WrongValue, kind_of
 
 TimeUnit = Literal["ps", "ns", "us", "ms", "s"]
 Interpolation = Literal["linear", "cubic"]
-# What a device is, one of them; without any it is only described.
+# The forms of a device, one of them; without any it is only described.
 DEVICE_FORMS = ("recording", "function", "plant", "driver", "sink")
 # Which way data goes: from the device, to it, or both.
 READ_FORMS = frozenset({"recording", "function", "plant", "driver"})

@@ -30,9 +30,9 @@ class View:
     wrong: set[Location]
     platform: Platform | None
     system: System | None = None
-    """What is right of the description; None where too little is."""
+    """The valid part of the description; None if it is too small."""
     resting: bool = False
-    """Whether tasks rest in a mode: what they leave unused is no fault."""
+    """True if tasks rest in a mode: parts that they leave unused are no fault."""
 
     def get(self, *location: str | int) -> Any:
         if self.wrong and any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
