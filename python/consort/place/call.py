@@ -28,7 +28,7 @@ class Placement:
     problem: Problem
     found: Found
     moves: Found | None
-    """Of placements as good as the best: the one that moves the fewest tasks. None: not looked for."""
+    """The one of the placements as good as the best that moves the fewest tasks. None: not looked for."""
     before: Bounds
     system: System
     """The description with the places and priorities that were chosen; as it was where there are none."""

@@ -32,9 +32,9 @@ class Conflict:
 
     requirements: tuple[Requirement, ...]
     minimal: bool
-    """Whether without any one of them there is a placement; else the time was over before that was known."""
+    """True if without any one of them there is a placement; else the time was over before that was known."""
     why: str = ""
-    """What the last placement that was looked at fails by, where one task alone is in conflict."""
+    """The failure of the last placement that was looked at, if one task alone is in conflict."""
 
 
 def requirements_of(problem: Problem) -> list[Requirement]:

@@ -38,7 +38,7 @@ class Part:
     cores: frozenset[str]
     places: Mapping[Decision, Place]
     values: Mapping[int, int]
-    """Of the settings that its bounds depend on, by their numbers, the index of the value."""
+    """The index of the value of each setting that its bounds depend on, by the settings' numbers."""
     slack: int | None
     """The least share of a deadline that is left; None: one is not met."""
     order: Order
@@ -108,7 +108,7 @@ class Evaluator:
         places = dict(zip(self.problem.decisions, self.problem.places(choice), strict=True))
         first: dict[str, str] = {}
         for decision, place in places.items():
-            # What a task's one priority, the one DMA engine, and the one memory bus have to do with.
+            # Cores joined by a task's one priority, by the one DMA engine, and by the one memory bus.
             joined = [*place.cores, first.setdefault(f"task {decision.task}", place.on)]
             if place.execution == "three-phase":
                 joined.append(first.setdefault("dma", place.on))

@@ -31,7 +31,7 @@ class Answer:
     choice: Choice | None
     bound: int
     known: bool = True
-    """Whether the solver came to an answer before its time was over."""
+    """True if the solver came to an answer before its time was over."""
 
 
 def _in_order(literal: Literal) -> tuple[int, int]:

@@ -71,7 +71,7 @@ class Problem:
     waived: frozenset[str] = frozenset()
     moves: int | None = None
     choose: Choose = field(default_factory=dict)
-    """What is chosen beside places and ranks."""
+    """Choices beside places and ranks."""
 
     @cached_property
     def settings(self) -> tuple[Setting, ...]:
@@ -338,7 +338,7 @@ def _places(system: System, task: Task, cores: Sequence[Core]) -> Iterator[Place
     for core in cores:
         if core.name in three_phase and _says(task, core, "three-phase") and task.footprint is not None:
             yield Place("three-phase", core.name)
-    # What a master computes for a job is known of the kind of core that releases the task now.
+    # A master's computation for a job is known for the kind of core that releases the task now.
     kind = platform.core(task.released_by).processor_name
     masters = [core for core in ordinary if core.processor_name == kind]
     for core in ordinary:

@@ -17,14 +17,14 @@ from consort.plan import plan
 
 Kind = Literal["slots", "memories", "supplies", "bandwidths"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# What is chosen by itself, when the rest is (thresholds.py).
+# The choice that is made by itself, after the rest (thresholds.py).
 THRESHOLDS = "thresholds"
 # In so many steps a range is looked at that says nothing else, and a supply, and a budget of accesses.
 STEPS = 10
 SUPPLY_STEPS = 100
 # Slack and shares are counted in billionths.
 BILLION = 10**9
-# What no block lies in that another core is to find.
+# Memories that hold no block which another core is to find.
 _NOT_SHARED = ("scratchpad", "flash", "cache", "remote")
 
 
@@ -57,7 +57,7 @@ class Setting:
     """As they are written; the value that the description has is among them."""
     given: int
     allowed: bool = True
-    """Whether the given value may stay: it may lie beside the range that was asked for."""
+    """True if the given value may stay: it may lie beside the range that was asked for."""
     cores: frozenset[str] = frozenset()
     """The cores whose share of something it says."""
     task: str | None = None
@@ -66,7 +66,7 @@ class Setting:
     """The tasks that access what it places, and how much there is of it [bytes]."""
     room: int = 0
     shares: tuple[int, ...] = ()
-    """Of a budget: what each value takes of its period, of all its cores, in billionths."""
+    """For a budget: the share that each value takes of its period, of all its cores, in billionths."""
 
     @property
     def rising(self) -> bool:

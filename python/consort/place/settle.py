@@ -31,7 +31,8 @@ def settled(problem: Problem, outcome: Outcome, goal: Goal) -> tuple[System, Bou
         names = {decision.task for decision in part.places}
         changed = {name: rank for name, rank in ranks.items() if name in names}
         given = {name: problem.system.tasks[name].priority for name in changed}
-        # Of tasks that have come to a core of another policy the given ones may say nothing, or too much.
+        # The given priorities of tasks that have come to a core of another policy may be missing, or too
+        # many.
         if part.order is None or given == changed:
             continue
         if not (_unnumbered(given) or given_order(problem, sorted(names))):
