@@ -10,7 +10,7 @@ from consort.model.document import Location
 from consort.model.kinds import STAND_IN
 from consort.plan.types import Plan, PlannedTask
 
-# Of the scratchpad kernel in virtual time (ports/virtual/src/scratchpads.hpp).
+# Limits of the scratchpad kernel in virtual time (ports/virtual/src/scratchpads.hpp).
 MOST_CORES, MOST_TASKS = 16, 32
 Refuse = Callable[[Location, str], BadInput]
 

@@ -273,7 +273,7 @@ LACKS: tuple[Lack, ...] = (
         EXECUTED,
         "the core {core!r} executes three-phase tasks and nothing else; name another master",
     ),
-    # What jobs hold, ask for and wait for.
+    # Resources that jobs hold, request and wait for.
     Lack(
         "resources",
         EXECUTED,

@@ -76,7 +76,7 @@ class ModePlans:
     """The plans of a run that goes from mode to mode."""
 
     whole: Plan
-    """What the run's program has: the parts of all modes."""
+    """The content of the run's program: the parts of all modes."""
     modes: Mapping[str, Plan]
 
 
@@ -96,7 +96,7 @@ def _in_modes(
     assert system.mode_changes is not None
     base, of_all = _planned(system, target, None, stand_ins, place)
     modes: dict[str, Plan] = {}
-    # What a task is in no mode is never run.
+    # A task that is in no mode is never run.
     problems = [problem for problem in of_all if problem.field == "mode_changes"]
     for mode in system.mode_changes.entered():
         modes[mode], found = _planned(system, target, mode, stand_ins, place)

@@ -139,7 +139,7 @@ ROWS: tuple[Row, ...] = (
         "offload",
         "Where no worker dies there is none to start again.",
     ),
-    # What tasks share.
+    # Resources that tasks share.
     _row("Resource protocol", "word", "required", "AAARRRR", _ANALYSES),
     _row("Task sections", "", "none", "AAARRRR", _ANALYSES),
     _row("Section length times", "time, count", "required, 1", "AAARRRR", _ANALYSES),
@@ -160,7 +160,7 @@ ROWS: tuple[Row, ...] = (
         "AARRSR.",
         _ANALYSES,
     ),
-    # What tasks read and write.
+    # Reads and writes of tasks.
     _row("Task reads writes", "channels, devices", "what channels say", "A.ASSSR", "channels"),
     _row("Task input golden", "", "zero; nothing is compared", "A..AAAR", _DESIGN),
     _row(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from consort.plan.targets import Target
 
 At = Callable[[Location, str], BadInput]
-# What holds each block until it was read, so that a transfer has a block to move.
+# Implementations that hold each block until it was read, so that a transfer has a block to move.
 CARRIED = ("mailbox", "queue")
 # The targets whose executive has an engine for it.
 EXECUTED_ON = ("linux", "virtual")

@@ -440,7 +440,7 @@ class _Refusals:
             if core not in self.whole.cores():
                 yield self._at(("run", "cpus", core), f"no task is on {core!r}; remove it", at_key=True)
 
-    # What a reader would want to know.
+    # Notes for a reader.
 
     def notes(self) -> Iterator[str]:
         if not self.target.executes:

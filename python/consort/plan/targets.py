@@ -29,14 +29,14 @@ class Target:
     name: str
     summary: str
     executes: bool
-    """Whether steps are executed there: a plan for it then needs steps, or stand-ins, and their data."""
+    """True if steps are executed there: a plan for it then needs steps, or stand-ins, and their data."""
     policies: frozenset[CorePolicy] = ALL_POLICIES
     channels: frozenset[ChannelImplementation] = ALL_CHANNELS
     devices: frozenset[DeviceKind] = ALL_DEVICES
     releases: frozenset[Release] = ALL_RELEASES
     offloading: bool = True
     restarts_workers: bool = True
-    """Whether a worker that died can be started again."""
+    """True if a worker that died can be started again."""
     tick_ps: int = 1
     """The clock's resolution: times of releases and deadlines are whole multiples."""
     most_tasks_a_core: int = 2**31
@@ -44,9 +44,9 @@ class Target:
     reasons: dict[str, str] = field(default_factory=dict)
     """Why it cannot honour a policy, a channel, a device or a release, by its name."""
     in_modes: bool = True
-    """Whether it takes the tasks of a mode; else all tasks as they stand."""
+    """True if it takes the tasks of a mode; else all tasks as they stand."""
     changes_modes: bool = False
-    """Whether it goes from mode to mode while it runs."""
+    """True if it goes from mode to mode while it runs."""
     notes: tuple[str, ...] = ()
 
 

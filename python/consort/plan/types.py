@@ -86,7 +86,7 @@ class PlannedCore:
     processor: str
     policy: CorePolicy
     wait: Wait
-    """What it does while a job that it offloaded is away."""
+    """The core's action while a job that it offloaded is away."""
     service: Service
     """Which request it serves, as a worker."""
     time_base: TimeBase
@@ -108,7 +108,7 @@ class PlannedCore:
     cache: PlannedCache | None = None
     bandwidth: PlannedBandwidth | None = None
     slot_missing: str = ""
-    """Of a three-phase core without a slot: which figure is missing, and how to give it."""
+    """For a three-phase core without a slot: the missing figure, and how to give it."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class PlannedFootprint:
     """None: the platform has no DMA engine, or one without a rate."""
     unload_ps: int | None
     stack: int | None
-    """What calls in its step that nobody can bound take of a board's stack."""
+    """The use of a board's stack by calls in its step that nobody can bound."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class PlannedTask:
     fallback_ps: int | None
     """The WCET of its master's computing it, where that is the remedy for a missing answer."""
     send_ps: int | None
-    """What its master computes before the request, and after the answer; None: no figure."""
+    """The master's computation before the request, and after the answer; None: no figure."""
     receive_ps: int | None
     give_up_ps: int | None
     """How long after the release its master waits for an answer before it falls back."""
@@ -199,7 +199,7 @@ class PlannedTask:
     sections: tuple[PlannedSection, ...] = ()
     """The resources that a job holds, one after another."""
     requests: tuple[PlannedRequest, ...] = ()
-    """What a job asks of accelerators."""
+    """A job's requests to accelerators."""
     cache_sets: PlannedCacheSets | None = None
     accesses: int | None = None
     """How often a job accesses memory at most."""
@@ -263,9 +263,9 @@ class PlannedChannel:
     """One block; None: as large as its type."""
     communication: Communication
     flow: int | str | None = None
-    """Of a subscription: what is asked for."""
+    """For a subscription: the flow that is asked for."""
     min_interarrival_ps: int | None = None
-    """Of a subscription: the shortest time between two messages."""
+    """For a subscription: the shortest time between two messages."""
     exchange_of: str | None = None
     """The offloaded task whose requests or answers it carries."""
 
@@ -283,7 +283,7 @@ class PlannedDevice:
     readers: tuple[str, ...]
     writers: tuple[str, ...]
     is_a: str | None = None
-    """What the description calls it, such as camera."""
+    """The description's name for it, such as camera."""
     rate: str | None = None
     description: str = ""
 
@@ -362,10 +362,10 @@ class Plan:
     run: PlannedRun
     sources: tuple[Source, ...]
     notes: tuple[str, ...]
-    """What the target does that a reader would want to know."""
+    """Notes on the target for a reader."""
     accelerators: Mapping[str, PlannedAccelerator] = field(default_factory=dict)
     changes: PlannedChanges | None = None
-    """Of a plan in no mode, where modes change."""
+    """For a plan in no mode, if modes change."""
     unbounded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By core: why nothing on it has a bound (model/conflicts.py)."""
 
