@@ -20,7 +20,7 @@ from consort.prepare import watchdog
 
 # include/linux/sched.h
 PF_NO_SETAFFINITY = 0x0400_0000
-# What init and kthreadd start later inherits their CPUs and would keep them after the run.
+# Threads that init and kthreadd start later inherit their CPUs and would keep them after the run.
 LEFT_ALONE = (1, 2)
 NO_CPU_LEFT = "the run uses every CPU: none is left for other work"
 

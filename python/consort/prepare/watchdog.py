@@ -261,7 +261,7 @@ class Watchdog:
                 self.reason = "the run's process has ended"
         report = restore(self.root, self.entries)
         os.close(state)
-        # What could not be restored stays on file, for the next try.
+        # Settings that could not be restored stay on file, for the next try.
         if not report["failed"]:
             (self.root / STATE).unlink(missing_ok=True)
         self.say({"restored": len(self.entries), "why": self.reason, **report})
