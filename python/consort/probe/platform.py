@@ -154,7 +154,7 @@ def _memory(report: dict[str, Any], source: _Source) -> dict[str, Any]:
     alone = [entry for entry in entries if not entry["loaded_by"]]
     result = _access(alone, "alone", source)
     if len(alone) < len(entries):
-        # What was seen alone can be seen under load as well.
+        # Figures that were seen alone can be seen under load as well.
         result["loaded"] = _access(entries, "with a memory stream on every other CPU or none", source)
     return result
 
