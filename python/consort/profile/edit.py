@@ -95,7 +95,8 @@ def _edits(
         after = [k for k in (other, *_BEFORE) if k is not None and k in places]
         # After the key that stands before it in the reference, or at the top of the task.
         at = _end(lines, places[after[0]][0] - 1, margin) if after else task_line
-        # Of two insertions at one line the later one must not come first: both keys are written by the first.
+        # If there are two insertions at one line, the later one must not come first: both keys are written by
+        # the first.
         if other is not None and other not in places:
             continue
         if key == "wcet" and "bcet" not in places:

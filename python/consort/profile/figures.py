@@ -261,7 +261,7 @@ def proposals(
 
 def _proposal(task: str, processor: str, seen: Sequence[Observation], margin: Fraction) -> Proposal:
     share = margin * grown(sum(one.used for one in seen))
-    # Who asks for no margin gets what was seen.
+    # Without a margin the observed figure stands.
     least = Fraction(FLOOR_NS if margin else 0) * 1000
     high = Fraction(max(one.high_ns for one in seen)) * 1000
     low = Fraction(min(one.low_ns for one in seen)) * 1000
