@@ -26,7 +26,7 @@ SEED = 20261
 # Distributions closer than this are not called different, however many samples there are.
 RELEVANT_DISTANCE = 0.05
 STATISTICS = ("min", "mean", "median", "p99", "p999", "p9999", "max")
-# What may differ between two runs without making them incomparable.
+# Facts that may differ between two runs without making them incomparable.
 UNREMARKABLE = frozenset({"date", "python"})
 
 

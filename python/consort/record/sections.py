@@ -12,7 +12,7 @@ from consort.errors import BadInput
 Provenance = Literal["published", "derived", "bound", "simulated", "counted", "emulated", "measured"]
 Statistic = Literal["min", "mean", "median", "p99", "p999", "p9999", "max"]
 Cell = str | int | float | bool | None
-# What a run that goes from mode to mode adds to its report; the terminal shows them, too.
+# Sections that a run that goes from mode to mode adds to its report; the terminal shows them, too.
 CHANGES_OF_MODE = "Changes of mode"
 HAND_OVERS = "Hand-over of tasks"
 PHASES = "Phases of the hand-overs"

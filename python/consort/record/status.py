@@ -18,7 +18,7 @@ STATUS: dict[str, int] = {
     "unserved": 1 << 7,
     "aborted": 1 << 8,
 }
-# What reports and traces call them.
+# Names in reports and traces.
 LABELS: dict[str, str] = {
     "deadline_misses": "deadline miss",
     "outputs_held": "output held",
@@ -105,7 +105,7 @@ OPERATIONS: tuple[str, ...] = (
     "delivered",
 )
 
-# What a core or the DMA does in a slice of a simulation, by its number (engine/sim/record.hpp).
+# The kinds of a slice of a simulation, for a core or the DMA, by their numbers (engine/sim/record.hpp).
 SLICES: tuple[str, ...] = (
     "execute",
     "context switch",
