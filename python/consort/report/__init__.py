@@ -24,7 +24,7 @@ def write_trace(run: Run, file: Path) -> None:
     write(run, file)
 
 
-# What a RunWriter is given so that its run has both.
+# The pages of a RunWriter whose run has both.
 PAGES: dict[str, Callable[[Run, Path], None]] = {"trace.pftrace": write_trace, "report.html": write_report}
 
 __all__ = ["PAGES", "write_report", "write_trace"]

@@ -21,8 +21,8 @@ from consort.report.units import duration, figure_unit, microseconds, number
 
 # Pictures of worst jobs in one configuration: those of the tasks that came nearest to their deadlines.
 TIMELINES = 4
-# Of many tasks those whose distributions are drawn, and of many chains those whose longest reactions are:
-# those that came nearest to what is allowed.
+# The most tasks whose distributions are drawn, and the most chains whose longest reactions are: those that
+# came nearest to their limits.
 DRAWN = 12
 # Outputs that are drawn beside the expected ones: so many jobs of so many members.
 OUTPUT_JOBS, OUTPUT_MEMBERS = 300, 4

@@ -14,7 +14,7 @@ from consort.record.store import Run
 from consort.report.jobs import ABSENT, Jobs, positions
 from consort.report.tracks import Annotations, Trace
 
-# What a slice that moves data is called; it is drawn on the DMA, not on the core.
+# Names of slices that move data; they are drawn on the DMA, not on the core.
 MOVES = ("load", "unload")
 EXECUTE = "execute"
 

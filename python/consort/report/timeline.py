@@ -20,7 +20,7 @@ from consort.report.figures import RC, SERIES, TEXT, inline, vertical
 from consort.report.jobs import ABSENT, Jobs
 from consort.report.units import duration
 
-# What is drawn around the worst job, in periods of its task; a job that lasts longer than this is broken up.
+# The part drawn around the worst job, in periods of its task; a job that lasts longer than this is broken up.
 AROUND, WHOLE, PART = 1.0, 10.0, 3.0
 # Bars narrower than a pixel say no more: at most so many of a task are drawn in one part of the axis.
 BARS = 400
@@ -83,7 +83,7 @@ class _Row:
     task: int
     core: str
     computing: bool
-    """Whether it computes there for another core."""
+    """True if it computes there for another core."""
     bars: list[NDArray[np.int64]]
 
 
