@@ -60,7 +60,7 @@ class Prepared:
     members: Mapping[str, Mapping[str, NDArray[Any]]]
     golden: Mapping[str, Expected] = field(default_factory=dict)
     modes: Mapping[str, Plan] = field(default_factory=dict)
-    """Of a run that goes from mode to mode; `plan` is that of all of them."""
+    """The plans of a run that goes from mode to mode; `plan` is that of all of them."""
 
     def configurations(self, options: Options) -> Sequence[Configuration]:
         return possible(self.plan, options)

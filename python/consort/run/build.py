@@ -26,7 +26,7 @@ from consort.run.source import carried, program_source
 from consort.source import cpp_tree
 from consort.toolchain import FLAGS, compiler, include_folders, version_of
 
-# What a program is linked with beside its own unit; in virtual time with more.
+# Units that a program is linked with beside its own; in virtual time with more.
 UNITS = ("linux/src/executive.cpp",)
 VIRTUAL = ("linux/src/in_virtual_time.cpp", "virtual/src/machine.cpp", "virtual/src/fiber.cpp")
 # The first finding ends the process, so that it is that of the job that the executive names.

@@ -60,7 +60,7 @@ class Recording:
     sections: Sequence[Mapping[str, Any]] = ()
     """Tables for the report."""
     modes: JudgedModes | None = None
-    """Of a run that goes from mode to mode; `plan` is then that of all of them."""
+    """The modes of a run that goes from mode to mode; `plan` is then that of all of them."""
     watch: Callable[[], Stops | None] | None = None
     """Watches the run's CPUs, where they are this machine's."""
 

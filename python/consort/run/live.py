@@ -130,7 +130,7 @@ class LiveRun:
     description: str
     process: Process
     configuration: Mapping[str, Any] | None
-    """What runs at present; None before the first and where nothing has a page."""
+    """The present configuration; None before the first and if nothing has a page."""
     file: Path
 
     def again(self) -> LiveRun | None:

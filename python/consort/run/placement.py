@@ -49,7 +49,7 @@ def place(plan: Plan, cores: Iterable[str], *, share: bool) -> Placement:
         placed[core] = pool[used % len(pool)]
         used += 1
     io_cpu = pool[used % len(pool)] if io else None
-    # What is left goes to the links' engines.
+    # The remaining CPUs go to the links' engines.
     left = [cpu for cpu in usable if cpu not in placed.values() and cpu != io_cpu]
     return Placement(placed, io_cpu, lacking, dict(zip(links_of(plan), left, strict=False)))
 

@@ -19,7 +19,7 @@ from typing import Any
 from consort.errors import EnvironmentLacks
 from consort.progress import Progress
 
-# What the machine, not Consort and not the user's description, is to blame for.
+# Causes for which the machine is to blame, not Consort and not the user's description.
 LACKING = {
     errno.ENOSPC,
     errno.EDQUOT,

@@ -92,7 +92,7 @@ def _rows(
     except BadInput as error:
         if error.file is not None:
             raise
-        # What does not lie in the input's file lies in its description.
+        # An error that does not lie in the input's file lies in its description.
         where = ".".join(filter(None, (field, error.field)))
         raise BadInput(error.message, file=plan.system.file, field=where) from error
 
