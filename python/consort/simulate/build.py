@@ -35,7 +35,7 @@ class Prepared:
     engine: _engine.SimSystem
     tasks: list[str]
     cores: list[str]
-    # What `engine` is made of.
+    # The parts of `engine`.
     engine_cores: list[_engine.SimCore] = field(default_factory=list, repr=False)
     engine_tasks: list[_engine.SimTask] = field(default_factory=list, repr=False)
 

@@ -116,9 +116,9 @@ class Changed:
     """All runs taken together."""
     bounds: ModeBounds
     chains: Mapping[str, Chains]
-    """What was seen of the chains in each mode."""
+    """Figures of the chains in each mode."""
     run: Run | None = None
-    """Of the one that was recorded."""
+    """The one run that was recorded."""
 
 
 def run_with_changes(

@@ -64,7 +64,7 @@ class ModesSimulation:
     runs: int
     modes: Mapping[str, Simulation]
     changes: list[Change]
-    """Of several runs those of the slowest change of each kind."""
+    """Changes; of several runs, those of the slowest change of each kind."""
     segments: list[Segment] = field(default_factory=list, repr=False)
 
     @property

@@ -83,7 +83,7 @@ def jobs_of(simulation: Simulation) -> NDArray[np.void]:
         dtype=[*stamps, *((name, "<u4") for name in counts), ("task", "<u2"), ("core", "<u2")],
     )
     for field in TIMES:
-        # What did not happen is -1 there and 0 here.
+        # An instant that did not come is -1 there and 0 here.
         rows[field] = (source[field] + FIRST_TICK).astype(np.uint64)
     for field in ("compute", *counts, "task"):
         rows[field] = source[field]
@@ -126,7 +126,7 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
                 {} if arrives is None else {number: arrives},
             )
         )
-    # What a task reads from outside of the system, at the moment at which it reads everything.
+    # A task's reads from outside of the system, at the moment at which it reads everything.
     outside = {task: moments_of(task, let=False)[:2] for task in places.values()}
     parts.append(simulated_operations({NONE: (-1, list(outside))}, outside, {}))
     return np.concatenate(parts)

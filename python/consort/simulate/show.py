@@ -34,7 +34,7 @@ def _lines(found: Simulation, chains: Mapping[str, ChainFigures], bounds: Sequen
     )
     yield heads_line(_HEADS)
     of = {(bound.task, bound.kind): bound.response for bound in bounds}
-    # What failed comes first.
+    # Tasks that failed come first.
     for task in sorted(found.figures.values(), key=lambda figures: not figures.misses):
         yield from _task(task, of.get((task.task, "response time")))
     for name, chain in sorted(chains.items(), key=lambda item: item[1].kept):
