@@ -10,9 +10,9 @@ from consort.sweep.work import Cell, Done
 
 # A task costs a scheduler about a millisecond; it does a hundred of them a second at ease.
 TASK_SECONDS, TASKS_PER_SECOND = 1.0, 100.0
-# Of what is left a task is at most one of so many for each worker, and no shorter than that [s].
+# A task is at most one of so many parts of the rest for each worker, and no shorter than that [s].
 SHARES, SHORTEST_SECONDS = 4, 0.1
-# What one task sends back stays small, and what is lost when its worker dies.
+# The data that one task sends back stays small, and so does the loss when its worker dies.
 MOST_CELLS = 2_000
 
 

@@ -84,10 +84,10 @@ class Cells:
         self.combinations: list[Combination] = []
         self.groups: list[tuple[int, int]] = []
         """The combinations that judge the same sets: the first, and how many."""
-        # What is changed in a description is all that a description is made of.
+        # The sets of a description depend on all parameters that change it.
         self._made_of = BLOCKS[self.kind].made_of or tuple(spec["parameters"])
         self._combine()
-        # What is the same in all keys, put together once.
+        # The common part of all keys, put together once.
         common = ("format", "kind", "seed", "programs", "until_refuted", "system", "platform", "simulate")
         self._common = digest({key: spec.get(key) for key in common})
         self._of_combination: dict[int, str] = {}

@@ -75,5 +75,5 @@ def _replace(data: dict[str, Any], platform: dict[str, Any], path: str, value: A
     if not isinstance(holder, dict):
         raise LookupError(f"{last!r} of {path!r} lies in no mapping; name a key of a mapping")
     old = holder.get(last)
-    # What said where the old value comes from says nothing of the new one.
+    # The source of the old value says nothing of the new one.
     holder[last] = {"value": value, "assumed": ASSUMED} if isinstance(old, dict) and "value" in old else value

@@ -156,7 +156,7 @@ def _result(future: Any) -> Any | None:
 
     try:
         while True:
-            # What is computed is on its way, however slow that is; a loss is an exception of its own.
+            # A computed result is on its way, however slow that is; a loss is an exception of its own.
             with suppress(TimeoutError):
                 return future.result(timeout=PATIENCE)
             stop_if_asked()
@@ -219,7 +219,7 @@ def _client(workers: int | None, scheduler: str | LocalCluster | None) -> Iterat
             try:
                 client = connect(scheduler, timeout=PATIENCE, set_as_default=False)
             except TypeError as error:
-                # What Dask raises where its configuration names no certificates.
+                # The error that Dask raises if its configuration names no certificates.
                 raise EnvironmentLacks(
                     f"{scheduler} talks by TLS, and Dask's configuration has no certificates: {error}",
                     "name them under distributed.comm.tls, as for the scheduler",
@@ -259,7 +259,7 @@ def _quiet() -> None:
 def workers_here(count: int | None = None) -> Iterator[Any]:
     """A scheduler and workers of this machine, one for each processor if nothing else is said."""
     _quiet()
-    # What is ignored while they start stays so in the workers; one that is started again loads `preload`.
+    # Signals ignored while they start stay so in the workers; one that is started again loads `preload`.
     main = threading.current_thread() is threading.main_thread()
     # Dask keeps what workers write and read in a folder that anybody may have made before.
     with tempfile.TemporaryDirectory(prefix="consort-sweep-") as scratch:

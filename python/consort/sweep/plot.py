@@ -19,7 +19,7 @@ from consort.sweep.model import LARGEST, LARGEST_OF_SET, Plot
 from consort.sweep.points import Point
 
 FORMATS = ("pdf", "svg", "png")
-# What numbers below 1 stand for.
+# Meanings of numbers below 1.
 WORDS: dict[tuple[str, float], str] = {
     ("slot", LARGEST): "largest",
     ("slot", LARGEST_OF_SET): "largest of set",

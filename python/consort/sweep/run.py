@@ -22,7 +22,7 @@ from consort.sweep.work import Done, code, run_cells
 if TYPE_CHECKING:
     from distributed import LocalCluster
 
-# What is finished is written that often at first, and later each time a hundredth of the time has gone by, so
+# Finished cells are written that often at first, and later each time a hundredth of the time has gone by, so
 # that the number of files stays small.
 FLUSH_SECONDS, FLUSH_SHARE = 2.0, 0.01
 # Rows that are held back in memory at most.
@@ -101,7 +101,7 @@ def run(
 
                     on_cluster(cells, finished, writer, outcome, workers, scheduler)
             finally:
-                # What is finished is kept, whatever ended the run.
+                # Finished cells are kept, whatever ended the run.
                 writer.flush()
         result = store.write_result()
         if finish is not None:
