@@ -52,9 +52,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-# What every command may map at least, and what those may that load libraries of numbers and tables [bytes]:
-# seen with two processors, and rounded up. With less, the interpreter and such libraries end anyhow: they
-# hang, crash, or report a wrong error in the module that they were loading.
+# The memory that every command may map at least, and the more for those that load libraries of numbers and
+# tables [bytes]: seen with two processors, and rounded up. With less, the interpreter and such libraries end
+# anyhow: they hang, crash, or report a wrong error in the module that they were loading.
 LEAST = 512 << 20
 TABLES = ("compare", "mode", "place", "profile", "report", "run", "runs", "simulate", "sweep", "watch")
 LEAST_FOR_TABLES = 1 << 30
@@ -127,7 +127,7 @@ def lacks_memory(error: BaseException | None) -> bool:
         # A library that did not notice a failed allocation of its own.
         if isinstance(error, SystemError) and address_space() is not None:
             return True
-        # What loads libraries and starts threads has only words for it.
+        # Code that loads libraries and starts threads has only words for it.
         if any(said in words for said in ("failed to map segment", "allocate memory", "start new thread")):
             return True
         error = error.__cause__ or error.__context__
@@ -171,7 +171,7 @@ def main(args: list[str] | None = None) -> Any:
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
         if not lacks_memory(error):
             raise
-        # What the failed call holds is free now; the message takes no memory of its own.
+        # Memory that the failed call holds is free now; the message takes no memory of its own.
         traceback.clear_frames(error.__traceback__)
         os.write(2, memory_message)
         sys.exit(EnvironmentLacks.exit_status)

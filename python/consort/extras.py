@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from consort.errors import EnvironmentLacks
 
-# What is imported -> the extra of pyproject.toml.
+# The imported module -> the extra of pyproject.toml.
 EXTRA_OF = {
     "dask": "sweep",
     "devicetree": "exchange",

@@ -19,7 +19,7 @@ class Templates:
         self._environment = jinja2.Environment(
             loader=jinja2.PackageLoader(package, "templates"),
             undefined=jinja2.StrictUndefined,
-            # What is made is code, and every name in it is checked by the model.
+            # The output is code, and every name in it is checked by the model.
             autoescape=False,
             trim_blocks=True,
             lstrip_blocks=True,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-# What a terminal obeys instead of showing it: control characters beside tab and newline, and those that turn
-# the direction of writing.
+# Characters that a terminal obeys instead of showing: control characters beside tab and newline, and those
+# that turn the direction of writing.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
