@@ -28,7 +28,7 @@ from consort_bench.board_dispatch import SHIFT, Counted
 from consort_bench.registry import BenchResult, Options, goal
 
 JOBS, QUICK = 200, 20
-# What a preemption may take, by core; other figures are held against FreeRTOS of the same run.
+# The most instructions of a preemption, by core; other figures are held against FreeRTOS of the same run.
 MOST = {"preempt_instructions_m4f": 120.0}
 # FreeRTOS's case that a figure is held against: the first that was counted.
 PEER = {"dispatch": ("tick_on_idle", "notified"), "preempt": ("tick_preempts", "notified")}

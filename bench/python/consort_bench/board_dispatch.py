@@ -20,7 +20,7 @@ from consort.source import need_source_tree
 
 # An instruction takes 2^6 = 64 ns then, more than a tick of every board's counter (at most 40 ns).
 SHIFT = 6
-# What a task's release finds: an idle core, or a less urgent job under way.
+# The state that a task's release finds: an idle core, or a less urgent job under way.
 TASKS = {"dispatch": "longer", "preempt": "urgent"}
 
 

@@ -36,7 +36,7 @@ MEMORIES = ("DDR", "OCM")
 TO_RPU, TO_APU = "APU->RPU", "RPU->APU"
 STATISTICS = ("min", "median", "mean", "p99", "max")
 SECONDS = 300.0
-# What the legs are, in the order of bench/board/one_way.cpp and of interrupt.cpp.
+# The legs, in the order of bench/board/one_way.cpp and of interrupt.cpp.
 LEGS: tuple[tuple[str, str, int | None], ...] = (
     *((f"one byte, {memory}", direction, None) for memory in MEMORIES for direction in (TO_RPU, TO_APU)),
     *((f"array and flag, {memory}", TO_RPU, size) for memory in MEMORIES for size in SIZES),

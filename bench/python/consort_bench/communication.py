@@ -23,7 +23,7 @@ FITTED = (0, 1)
 WIDE = 16
 TABLE_1_LIMIT = 4.0
 MEDIANS_LIMIT = 15.0
-# What a stream on another core disturbs: memories on its way.
+# Memories that a stream on another core disturbs, on its way.
 SHARED = ("DDR", "DDR/CCI")
 
 

@@ -16,7 +16,7 @@ PAPER = "cross-isa-embedded-plus"
 SOURCE = "Neef et al., Toward Real-Time Cross-ISA Execution on the AMD Embedded+ Architecture"
 SMALL, LARGE = 4 * KIB, 2 * MIB
 OUTSTANDING = (1, 4, 16, 64)
-# What the paper does not name, and what else it could be.
+# Alternatives for values that the paper does not name.
 PAYLOADS, SETUPS = (128, 256, 512), (5_000.0, 10_000.0, 20_000.0)
 
 

@@ -50,7 +50,7 @@ PART, QUICK_PART = 1_000_000, 10_000
 # Jobs that give one longest response: what a host does unseen is then in few of them.
 BLOCK = 10_000
 CONFIGURATIONS: tuple[Configuration, ...] = ("local-off", "offloaded-off", "local-on", "offloaded-on")
-# What the description, the program, the bounds and the judgement are made of.
+# Sources of the description, the program, the bounds and the judgement.
 SOURCES = (
     "examples/drive",
     "examples/servo",

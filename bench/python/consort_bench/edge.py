@@ -44,7 +44,8 @@ MEASURED, QUICK_MEASURED = 20_000, 1_000
 # An instruction takes 2 to this nanoseconds while instructions are counted: more than a tick of 40 ns, which
 # the Cortex-M4F's clock has, and of 1 ns of the others. A count is right to less than an instruction.
 SHIFT = 6
-# Of the measured jobs: time enough for an answer that waits for the scheduler. The paper's test has none.
+# The period of the measured jobs: time enough for an answer that waits for the scheduler. The paper's test
+# has none.
 PERIOD = "1ms"
 ARITHMETICS = {"f32": ("0ulp", "floating point"), "q31": ("0LSB", "fixed point")}
 STATISTICS = ("min", "max", "mean", "median")
@@ -84,7 +85,7 @@ HOST_WORKER = Processor("worker", "this machine, worker's core", "linux-host", "
 INTERFERENCE = {"edge-figure3": "on", "edge-figure4": "off"}
 
 
-# What a count has no part of, beside the figure that stands for it.
+# Effects that a count has no part of, beside the figure that stands for them.
 CANNOT_SHOW = {
     "edge-figure3": " The boards have no caches: no count shows what the neighbour evicts.",
     "edge-figure4": " The boards have no caches: the counts are those of Figure 3; none shows what"

@@ -41,7 +41,7 @@ from consort_bench.registry import BenchResult, Options, goal
 ROUNDS, QUICK_ROUNDS = 12, 3
 ROUND_SECONDS, QUICK_ROUND_SECONDS = 2.0, 0.5
 LONG_SECONDS, QUICK_LONG_SECONDS = 600.0, 10.0
-# Of the long run's recording, a job and its output: what the disk must have room for, twice.
+# Bytes of a job and its output in the long run's recording: the disk must have room for them, twice.
 BYTES_A_JOB = 2 * 160
 
 Rounds = dict[str, list[Round]]

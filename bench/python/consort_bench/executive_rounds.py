@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from consort_bench.programs import cpp_program
 
-# Of cyclictest's histogram [ns]: it counts what is later without saying how late.
+# The end of cyclictest's histogram [ns]: it counts later releases without saying how late.
 LARGEST_NS = 1_000_000
 BASE_PRIORITY = 50
 NO_CYCLICTEST = EnvironmentLacks("cyclictest is not installed", "install it: apt-get install rt-tests")

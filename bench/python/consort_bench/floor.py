@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Of two floors that agree, the larger is at most this much above the smaller.
+# The most by which the larger of two floors that agree is above the smaller.
 AGREEMENT = 1.3
 # The clock may step by a tenth of what is timed, so a median would only take a few values: a mean without
 # the slowest tenth, which is where interruptions are.

@@ -26,7 +26,7 @@ CRATE = "freertos-next"
 # The kernel's own files, and those of its port to each processor.
 KERNEL = ("tasks.c", "list.c")
 PORTS = {"Arm": ("ARM_CM4F", ("port.c",)), "AArch64": ("ARM_AARCH64_SRE", ("port.c", "portASM.S"))}
-# What the program reports, in its order: the smallest and the largest of each.
+# Cases that the program reports, in its order: the smallest and the largest of each.
 CASES = ("notified", "tick_preempts", "tick_on_idle")
 SECONDS = 60.0
 

@@ -26,7 +26,8 @@ class Wanted:
     sense: str
     limits: float | dict[str, float]  # one, or by regime
     value: Callable[[Measured, Measured], float | None]
-    # What a bare copy of that size takes of the same floor: where it misses the limit, too, the machine does.
+    # The time of a bare copy of that size of the same floor: where it misses the limit, too, the machine
+    # does.
     copy: Callable[[Measured], float | None] | None = None
     peer: str = ""
 

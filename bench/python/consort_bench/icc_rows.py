@@ -21,7 +21,7 @@ REGIMES = ("near", "far")
 # A regime with a smaller part of the floor's blocks is a moment on the way to the other one.
 LEAST_PART = 0.1
 
-# What, bytes, spin (of a link) or capacity (of a stream).
+# The subject, bytes, spin (of a link) or capacity (of a stream).
 Key = tuple[str, int, str]
 
 
@@ -191,7 +191,7 @@ def peer_rows(measured: Sequence[dict[str, Any]], floor_name: str) -> list[dict[
                 "ratio": ratio.value,
                 "ratio_low": ratio.low,
                 "ratio_high": ratio.high,
-                # Of blocks, not of all samples: the peer reports each block by itself.
+                # The median of blocks, not of all samples: the peer reports each block by itself.
                 "median_ns": float(np.median([b["median_ns"] for b in mine])),
                 "p99_ns": float(np.median([b["p99_ns"] for b in mine])),
                 "p999_ns": float(np.median([b["p999_ns"] for b in mine])),

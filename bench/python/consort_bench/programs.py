@@ -66,7 +66,7 @@ def locked_environment(name: str, requirements: Path) -> Path:
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         steps = [
             [sys.executable, "-m", "venv", "--clear", str(environment)],
-            # What builds a package without a wheel comes first: the build itself then fetches nothing.
+            # Packages that build others without a wheel come first: the build itself then fetches nothing.
             [*install, "--require-hashes", "--no-deps", "-r", str(root / "requirements-build.lock")],
             [*install, "--require-hashes", "--no-deps", "--no-build-isolation", "-r", str(requirements)],
         ]

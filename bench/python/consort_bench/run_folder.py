@@ -13,7 +13,7 @@ from consort.report import PAGES
 
 from consort_bench.registry import BenchResult, Options, grouped
 
-# What a column holds by the beginning of its name, where its rows do not say so.
+# The provenance of a column by the beginning of its name, where its rows do not say so.
 BY_NAME = ("published", "simulated", "derived", "counted")
 
 

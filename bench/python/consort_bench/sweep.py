@@ -32,7 +32,7 @@ ANALYSES, QUICK = 10_000_000, 400_000
 KILLS, QUICK_KILLS = 6, 2
 # How long the raw rate is taken, each time [s].
 RAW_SECONDS, QUICK_RAW_SECONDS = 8.0, 2.0
-# What the slower of the two analyses did on one core before there were sweeps.
+# The rate of the slower of the two analyses on one core before there were sweeps.
 SETS_PER_S = 340_000
 _RAW = """
 import sys, time
