@@ -20,13 +20,14 @@ from consort.initramfs import archive_of
 
 from consort_remote.kernel import Kernel, Machine, module, sources
 
-# What the kernel says when something is wrong with it, whose fault ever it is.
+# The kernel's words when something is wrong with it, whose fault ever it is.
 WRONG = re.compile(
     r"\bWARNING\b|\bBUG\b|Call [Tt]race:|\bOops\b|Kernel panic|general protection|INFO: task .* blocked"
 )
 SAID = re.compile(r"remap-test: (.*)")
 NEAR, FAR, APERTURE = 512 << 20, 768 << 20, 512 << 20
-# Of an emulated processor that the host may leave without time: its clocks then look broken, it never hangs.
+# Options for an emulated processor that the host may leave without time: its clocks then look broken, it
+# never hangs.
 STARVED = "no_timer_check tsc=reliable nowatchdog rcupdate.rcu_cpu_stall_suppress=1"
 
 

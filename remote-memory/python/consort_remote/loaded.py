@@ -10,7 +10,7 @@ from pathlib import Path
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 
 SYS = Path("/sys")
-# What another use, another link state or more time could change: the segment is as it was.
+# Errors that another use, another link state or more time could change: the segment is as it was.
 FAILS = {errno.EBUSY, errno.ENOLINK, errno.ETIMEDOUT, errno.EIO, errno.ENOMEM, errno.EINTR}
 
 

@@ -27,14 +27,14 @@ from consort_remote.pager import Attachment
 from consort_remote.qmp import Monitor, Refused
 from consort_remote.toolchain import remote_part
 
-# What a device's size must be a multiple of: Linux's memory block on most machines; QEMU's of virtio-mem.
+# The unit of a device's size: Linux's memory block on most machines; QEMU's of virtio-mem.
 BLOCKS = {"pc-dimm": 128 << 20, "virtio-mem": 2 << 20}
 DEVICES = tuple(BLOCKS)
 KINDS = {"dimm": "pc-dimm", "virtio-mem": "virtio-mem"}
 PREFIX = "consort-"
 NAME = re.compile(rf"{PREFIX}[1-9][0-9]*")
 DROP_S = 10.0
-# What QEMU says where a device of memory cannot be, and what makes it possible.
+# QEMU's words where a device of memory cannot be, and the remedy.
 HOW = (
     (("maxmem", "slots", "not enough space"), "start the machine with room: -m 2G,slots=4,maxmem=8G"),
     (("hotplugging", "No 'PCI' bus"), "name a free bus of the machine that takes devices: --bus ID"),
@@ -49,7 +49,7 @@ class Attached:
     device: str
     size: int
     in_guest: int
-    """What the guest uses as memory, or may: all of a pc-dimm, what a virtio-mem has plugged."""
+    """Memory that the guest uses, or may: all of a pc-dimm, the plugged part of a virtio-mem."""
     address: int | None
     node: int | None
     state: str
@@ -110,7 +110,8 @@ def attach(
             words |= {} if node is None else {"node": node}
             words |= {} if bus is None else {"bus": bus}
             if device == "virtio-mem":
-                # What the server promised is there when the guest gets it: else QEMU refuses the block.
+                # Memory that the server promised is there when the guest gets it: else QEMU refuses the
+                # block.
                 monitor.ask("device_add", {"driver": "virtio-mem-pci", "prealloc": True} | words)
             else:
                 monitor.ask("device_add", {"driver": "pc-dimm"} | words)

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 
-# Of QEMU itself, which answers at once unless the machine is starved.
+# The patience with QEMU itself, which answers at once unless the machine is starved.
 ANSWER_S = 60.0
 GREETING_S = 5.0
 OPEN_ONE = "start the machine with -qmp unix:SOCKET,server=on,wait=off"

@@ -24,7 +24,7 @@ class Beats:
     burst: int
     write_beats: int
     read_beats: int
-    # Of the write those towards the memory: without its acknowledgement.
+    # Beats of the write towards the memory: without its acknowledgement.
     request_beats: int = 0
 
 
@@ -38,7 +38,7 @@ class Soak:
     repeat: float = 0
     # Bits beside the first that an error may flip.
     span: int = 0
-    # Of the cycles in which a channel could do something.
+    # The share of the cycles in which a channel could do something.
     pause_percent: int = 0
     seed: int = 1
     # So many ports, links and memories each.
@@ -48,7 +48,7 @@ class Soak:
     # Bits of an address, 36 to 44, and of an id, 10 to 16.
     addresses: int = 40
     ids: int = 16
-    # Of an address within a segment: 28 to 38.
+    # Bits of an address within a segment: 28 to 38.
     offsets: int = 28
 
 
@@ -194,7 +194,7 @@ class Neighbour:
 
     # For so many cycles the PHY of the other link takes no answers, then all for 40; 0: it always does.
     stalls: int
-    # Of the other link's bursts.
+    # Beats of the other link's bursts.
     beats: int
     cycles: int = 100_000
     seed: int = 1

@@ -35,7 +35,7 @@ RAM_LUTS = {
     "RAM64X1S": 1,
     "RAM32X1S": 1,
 }
-# Of these a path goes through; all other cells end one and begin another.
+# Cells that a path goes through; all other cells end one and begin another.
 CARRY = ("CARRY4", "CARRY8")
 FREE = (*CARRY, "MUXF7", "MUXF8", "MUXF9", "INV")
 

@@ -12,7 +12,7 @@ from consort.toolchain import TOOL_FLAGS, own_program
 
 from consort_remote.source import cpp_folder
 
-# Of pager/: what is a program or a library by itself, with flags of its linker. The compiler's
+# Parts of pager/ that are a program or a library by themselves, with flags of their linker. The compiler's
 # are the same, so that ccache has of one what the other needs.
 REMOTE_PARTS: dict[str, tuple[str, ...]] = {
     "serve": (),

@@ -14,7 +14,7 @@ from math import ceil
 
 from consort.errors import BadInput
 
-# Of the RTL, with its default parameters.
+# Parameters of the RTL, with their defaults.
 ROOM = 512  # beats of read answers that a port keeps room for (port_read)
 TAGS = 64  # of a port, reads and writes apart
 CREDITS = 320  # units of writes of a port at the mBlock (write_sender)
@@ -125,7 +125,7 @@ def access_64(
     stall = 2 * link_latency + ACK_DELAY + 2 * frame + 24
     if share and other.of(others).fits_the_replay_buffers:
         stall = 0
-    # Of sources that are not urgent one is as good as another, in turn.
+    # Sources that are not urgent are alike, and take turns.
     before = min(2 * others + 1, PASSED_BY) if share else 2 * ports - 1
     # Each part and each acknowledgement may be a frame of its own, with one of the link before it.
     answers = others * (other.beats + 2 * (other.parts + other.writes))

@@ -19,7 +19,7 @@ from consort_remote.synthesis import ECP5, netlist
 
 # LFE5UM-85F of the fastest speed grade. The block lies inside of a design: no pads.
 DEVICE = ("--um-85k", "--speed", "8", "--package", "CABGA756", "--out-of-context")
-# What the router is asked for; beyond what comes out, so that it goes on with the slowest path.
+# The clock that the router is asked for; beyond the result, so that it goes on with the slowest path.
 WANTED_MHZ = 250
 
 

@@ -22,11 +22,11 @@ from consort_remote.run import campaign, campaign_program
 
 TRANSACTIONS = 10_000_000
 QUICK = 20_000
-# Of one simulation; a seed each.
+# Transactions of one simulation; a seed each.
 PART = 100_000
 # Words of 128 bits that crossed the PHY of a campaign of ten million; what the soaks have to reach together.
 BEATS = 100_000_000
-# What the link repairs: no access ends with an error there.
+# Errors that the link repairs: no access ends with an error there.
 MENDED = (
     "none",
     "single bits, rarely",

@@ -23,7 +23,8 @@ def figures(rows: Sequence[dict[str, Any]], said: str = "") -> list[dict[str, An
             "x": {"label": f"kernel: {numbers}"},
             "y": {"label": "throughput", "unit": "MB/s"},
             "series": _curves(
-                # What a port has alone is as the configuration of one port: it stands in the table.
+                # The values of a single port are those of the configuration of one port: they stand in the
+                # table.
                 [
                     row
                     for row in rows
@@ -53,7 +54,7 @@ def _curves(rows: Sequence[dict[str, Any]], item: str, at: Any) -> list[dict[str
     mine = [row for row in rows if row["item"] == item]
     found = []
     for name in dict.fromkeys(row["configuration"] for row in mine):
-        # What is published stands beside the simulated value of each packetization.
+        # The published value stands beside the simulated value of each packetization.
         points = {at(r["what"]): r["published"] for r in mine if r["configuration"] == name}
         printed = [(x, y) for x, y in points.items() if y is not None]
         if printed and "," not in name:

@@ -19,8 +19,8 @@ BLOCKS = (("cblock", {"Windows": 1}), ("cblock", {"Windows": 8}), ("mblock", {"S
 WIDTHS = ((64, 128), (256, 128), (512, 128), (128, 64), (128, 256), (128, 512))
 # The paper's, which the cells of the slowest path have to leave something of for wires.
 CLOCK_PS = 3200
-# What the placed and routed clocks were, in MHz, less a twentieth, as much as the placer's choices change.
-# They are no figures of the paper's, whose device is another.
+# The placed and routed clocks, in MHz, less a twentieth, as much as the placer's choices change. They are no
+# figures of the paper's, whose device is another.
 PLACED_MHZ = {"cblock": 87.0, "mblock": 110.0}
 # At which a block of 128 bits a cycle keeps up with the paper's wire: 20 Gb/s less 64b/66b.
 WIRE_MHZ = 20_000 * 64 / 66 / 128
@@ -39,7 +39,7 @@ def run(options: Options) -> BenchResult:
     goals = [
         goal("cblock_luts", smallest["luts"], "LUTs", "<=", 6500, provenance="counted"),
         goal("cblock_ramb36", smallest["ramb36"], "RAMB36", "<=", 8, provenance="counted"),
-        # Of netlists that nothing was placed or routed of: levels and the cells' own delays, no clock.
+        # Goals of netlists that nothing was placed or routed of: levels and the cells' own delays, no clock.
         goal(
             "cblock_lut_levels_fewest_levels_flow",
             smallest["levels"],

@@ -45,7 +45,7 @@ class Workload:
     threshold: int = 1 << 20
     # `in-thread` is the fastest, and for programs whose memory no system call touches.
     faults: str = "in-thread"
-    # What its segment has room for beside the set: blocks as large that it does not count, mostly untouched.
+    # The room in its segment beside the set: blocks as large that it does not count, mostly untouched.
     room: int = 64 << 20
 
     def segment_bytes(self, set_bytes: int) -> int:
