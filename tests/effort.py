@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a test tries, and how long it waits for a process that hangs."""
+"""The effort of a test, and its patience with a process that hangs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE = 300
 
 
 def examples(number: int) -> int:
-    """Of `number` examples of a property those that are tried here: a quarter but at least 20, or all."""
+    """The number of examples of a property to try: a quarter of `number` but at least 20, or all."""
     return number if THOROUGH else min(number, max(FEWEST, number // 4))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What QEMU 7.2 answers over QMP about memory that comes and goes, for tests of what a guest may do."""
+"""Answers of QEMU 7.2 over QMP about memory that comes and goes, for tests of what a guest may do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def deleted(name: str = "consort-1") -> Event:
 
 
 class Error(Exception):
-    """What the command is refused with."""
+    """The error with which a command is refused."""
 
     def __init__(self, words: str, kind: str = "GenericError") -> None:
         super().__init__(words)

@@ -58,7 +58,7 @@ def below(root: int) -> list[Process]:
 
 
 def standing(of: Process) -> str:
-    """Where each thread of a process stands: in the kernel, and by gdb where there is one."""
+    """The position of each thread of a process: in the kernel, and by gdb where there is one."""
     lines = [f"--- {of.pid}, {of.age_s:.0f} s old, {of.cpu_s:.1f} s of CPU: {of.command[:300]}"]
     for thread in sorted(Path(f"/proc/{of.pid}/task").glob("*")):
         for name in ("wchan", "stack"):
@@ -84,6 +84,6 @@ def standing(of: Process) -> str:
 
 
 def all_standing(root: int) -> str:
-    """Where a process and all below it stand."""
+    """The positions of a process and all below it."""
     own = process(root)
     return "\n".join(standing(each) for each in ([own] if own else []) + below(root))

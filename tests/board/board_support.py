@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of boards share: which can run here, and the command line."""
+"""Helpers of the board tests: the boards that can run here, and the command line."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def boards_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True, scope="session")
 def each_source_is_preprocessed_once() -> Iterator[None]:
-    """What an image is made of is looked at anew by every build; no header changes while tests run."""
+    """Caches preprocessed sources, which every build looks at anew; no header changes while tests run."""
     known: dict[tuple[object, ...], subprocess.CompletedProcess[str]] = {}
     ask = image.run_tool
 

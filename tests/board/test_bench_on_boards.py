@@ -100,7 +100,7 @@ def test_figure3_stands_beside_the_published_medians(tmp_path: Path) -> None:
 
 
 def stored_medians(name: str) -> dict[tuple[str, str, str], float] | None:
-    """What is stored in the experiment's folder; None if other compilers counted it."""
+    """The stored medians in the experiment's folder; None if other compilers counted them."""
     compilers, rows = stored.load(stored.file_of(name))
     if compilers != stored.compilers(name):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board cannot honour, or does otherwise, is said before a run, by `--for board`."""
+"""Features that a board cannot honour, or does otherwise, are said before a run, by `--for board`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_plan_says_where_channels_lie(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_so_does_the_record(tmp_path: Path) -> None:
-    """Of the paper's loop, whose channels are described in memory that the emulator has not."""
+    """The record of the paper's loop, whose channels are described in memory that the emulator has not."""
     file = ROOT / "examples/drive-30us/system.yaml"
     raw, _ = recorded_and_judged(file, tmp_path / "raw", "zynqmp")
     assert any(LIES in note for note in raw.manifest.realtime["notes"])

@@ -38,7 +38,7 @@ def image() -> TaskImage:
 
 
 def inputs(*jobs: tuple[int, ...]) -> list[bytes]:
-    """Of each job: what is added, and how it misbehaves."""
+    """The input of each job: the number to add, and the misbehaviour."""
     return [struct.pack("<3I", *job, *(0,) * (3 - len(job))) for job in jobs]
 
 
@@ -60,7 +60,7 @@ def run(tasks: list[KernelTask], *faults: Fault, until: int = 30_000) -> KernelR
 
 
 def kinds(result: KernelResult) -> dict[str, int]:
-    """How often each thing happened that is no job's ordinary life."""
+    """Counts of events that are no job's ordinary life."""
     ordinary = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
     names = [result.kinds[k] for k in result.events["kind"]]
     return {k: names.count(k) for k in dict.fromkeys(names) if k not in ordinary}
@@ -76,7 +76,7 @@ def sums(result: KernelResult, name: str, count: int) -> list[int]:
 
 
 def whole(result: KernelResult, name: str, count: int) -> bool:
-    """Whether each of the task's jobs has run once, in order, on what the one before has kept."""
+    """True if each of the task's jobs has run once, in order, on the state that the one before has kept."""
     return sums(result, name, count) == [n * (n + 1) // 2 for n in range(1, count + 1)]
 
 

@@ -80,7 +80,7 @@ def prepared(path: Path) -> BoardRun:
 
 
 def wrong(run: BoardRun, record: RawRun) -> int:
-    """How many outputs are not the golden ones."""
+    """The number of outputs that are not the golden ones."""
     verdict = judge(None, record, expected=run.golden)
     assert run.golden and verdict.status is not None
     return int(np.count_nonzero(verdict.status))

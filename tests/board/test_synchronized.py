@@ -272,7 +272,7 @@ def test_a_board_stops_at_the_horizon(tmp_path: Path, name: str) -> None:
 
 
 def _handed_over(end: socket.socket, until: int) -> int:
-    """When the token comes back."""
+    """The instant at which the token comes back."""
     end.settimeout(PATIENCE)
     end.sendall(_TIME.pack(until))
     return int(_TIME.unpack(end.recv(_TIME.size))[0])

@@ -48,7 +48,7 @@ class Core:
         return self.prefix + name
 
     def missing(self) -> str | None:
-        """Why the core cannot be compiled for here, and what to install."""
+        """The reason that the core cannot be compiled for here, and the packages to install."""
         if shutil.which(self.compiler) is None:
             return f"no {self.compiler}: apt-get install {self.package}"
         return None

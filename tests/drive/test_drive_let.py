@@ -108,7 +108,7 @@ def variant(folder: Path, each: int, **tasks: Any) -> Path:
 
 
 def runs(file: Path, *arguments: str) -> dict[str, tuple[list[float], int]]:
-    """Of each configuration the torques, by job, and how many jobs were due before any job was late."""
+    """The torques of each configuration, by job, and the number of jobs due before any job was late."""
     done = subprocess.run(
         [str(CONSORT), "run", str(file), "--root", str(file.parent / "runs"), "--json", *arguments],
         capture_output=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reads files that somebody else may have written, as fuzz targets.
+"""Readers of files that somebody else may have written, as fuzz targets.
 
 A target takes any bytes. It returns, or raises `ConsortError`, which a command ends with as one message;
 whatever else it raises is a finding.
@@ -108,7 +108,7 @@ def _fresh(folder: Path) -> Path:
 
 
 def _as_commands_do(run: Path, *, page: bool) -> None:
-    """What the commands that read runs do with it."""
+    """Reads a run as the commands do."""
     opened = open_run(run)
     with reading(run):
         write_trace(opened, run / "trace.pftrace")
@@ -202,7 +202,7 @@ TARGETS: dict[str, Target] = {
 
 
 def tried(target: Target, data: bytes, folder: Path) -> bool:
-    """Whether the input was taken; False where it was refused as it should be."""
+    """True if the input was taken; False where it was refused as it should be."""
     try:
         target.use(data, folder)
     except ConsortError as error:

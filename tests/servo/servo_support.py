@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the example lies, and how the tests compile its C++."""
+"""The location of the example, and the compilation of its C++ for tests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Consort needs is what it imports; what only some commands need is an extra, named where it lacks."""
+"""Consort needs just what it imports; what only some commands need is an extra, named where it lacks."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def components(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def satisfied(expression: str, allowed: set[str]) -> bool:
-    """Whether a licence expression can be met with allowed licences alone."""
+    """True if a licence expression can be met with allowed licences alone."""
     licensing = get_spdx_licensing()
     parsed = licensing.parse(expression, validate=True)
     values = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for all tests, however they are started."""
+"""Settings of all tests, however they are started."""
 
 from __future__ import annotations
 

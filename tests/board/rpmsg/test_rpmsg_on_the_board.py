@@ -103,7 +103,7 @@ class Box:
         return int.from_bytes(self.memory[at : at + 4], "little")
 
     def hear(self, patience_s: float) -> list[str]:
-        """What the script and the program beside it say until Linux switches off."""
+        """The output of the script and of the program beside it until Linux switches off."""
         guard = threading.Timer(patience_s, self.machine.kill)
         guard.start()
         assert self.machine.stdout is not None

@@ -53,7 +53,7 @@ Command = Callable[[str], list[str]]
 
 
 def lacks(peer: Peer) -> str:
-    """What is missing to build and run this peer, as Debian packages; empty if nothing is."""
+    """Debian packages that are missing to build and run this peer; empty if none is."""
     missing = [] if shutil.which(peer.compiler) else [peer.package]
     if peer.emulator and not shutil.which(peer.emulator):
         missing.append("qemu-user")

@@ -23,7 +23,7 @@ class Cache:
         self.held: list[list[tuple[int, int]]] = [[] for _ in range(self.sets)]
 
     def touch(self, owner: int, block: int) -> bool:
-        """Whether it is there; then it is the most recent one, and so it is if it was not."""
+        """True if it is there; in either case it is then the most recent one."""
         lines = self.held[block % self.sets]
         hit = (owner, block) in lines
         if hit:
@@ -34,7 +34,7 @@ class Cache:
 
 
 def alone(program: Sequence[int], cache: Cache, reload: int) -> int:
-    """How long a job takes that nothing preempts, from an empty cache."""
+    """The time of a job that nothing preempts, from an empty cache."""
     return sum(1 + (0 if cache.touch(0, block) else reload) for block in program)
 
 

@@ -44,7 +44,7 @@ class Term:
     options: tuple[tuple[str, Any], ...] = ()
 
     def hold(self, seed: int) -> tuple[int, int, int]:
-        """Of one random system: bounds held against the simulator, reached and exceeded."""
+        """Counts of one random system: bounds held against the simulator, reached and exceeded."""
         attack = getattr(importlib.import_module(self.module), self.attack)
         found = attack(seed, **dict(self.options))
         if isinstance(found, int):
@@ -147,7 +147,7 @@ def next_seed(term: str) -> int:
 
 
 def totals(term: Term, seeds: Sequence[int]) -> Iterator[list[int]]:
-    """What was counted so far, after each system."""
+    """The counts so far, after each system."""
     counts = [0, 0, 0]
     for seed in seeds:
         found = term.hold(seed)

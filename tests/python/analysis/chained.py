@@ -44,7 +44,7 @@ def bounds_of(policy: str, rows: list[UniTask]) -> list[Bound]:
 
 
 def over_link(ready: dict[int, list[int]], costs: dict[int, int]) -> dict[int, list[int]]:
-    """When each block has come, of channels whose blocks are ready at those times; one at a time, in turn."""
+    """Arrivals of each block, of channels whose blocks are ready at those times; one at a time, in turn."""
     come: dict[int, list[int]] = {hop: [] for hop in ready}
     hops, now, turn = sorted(ready), 0, 0
     left = sum(map(len, ready.values()))

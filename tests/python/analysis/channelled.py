@@ -12,7 +12,7 @@ Interval = tuple[int, int]
 
 
 def torn(updates: list[Interval], read: Interval) -> bool:
-    """Whether a read (first access, end) of a double buffer is torn by updates (first access, end)."""
+    """True if a read (first access, end) of a double buffer is torn by updates (first access, end)."""
     begin, end = read
     published = sum(done <= begin for _, done in updates)
     # Updates write the two halves in turn; the one after the next writes where the newest is.

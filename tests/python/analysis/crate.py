@@ -128,7 +128,7 @@ def by_edf(sets: Sets, *, preemptive: bool = True) -> Times:
 
 
 def by_jitter(sets: Sets) -> Times:
-    """Of a task that itself comes when it is due."""
+    """Arrivals of a task that itself comes when it is due."""
     c, t, jitter = sets.c.tolist(), sets.t.tolist(), sets.jitter.tolist()
     return one_by_one(
         sets,

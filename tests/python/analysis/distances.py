@@ -59,7 +59,7 @@ class Curve:
         return max(by_period, self.steps(n) - self.row.late) if self.row.distances else by_period
 
     def jobs(self, span: int) -> int:
-        """How many come within a span, its end not included."""
+        """The number of jobs within a span, its end not included."""
         n = 0
         while self.comes(n) < span:
             n += 1
@@ -117,7 +117,7 @@ def engine(policy: str, rows: list[Row], i: int, blocking: list[int] | None = No
 
 
 def share_of(row: Row) -> Fraction:
-    """What a task asks for in the long run, as a share of the core."""
+    """A task's load in the long run, as a share of the core."""
     spans = [Fraction(row.period), *map(Fraction, row.distances, count(1))]
     return row.wcet / max(spans)
 

@@ -61,7 +61,7 @@ def with_locks(
         return None if holder == job["id"] else holder
 
     def goes_on() -> dict[str, int]:
-        """Whose turn it is: the most urgent job's, or that of who holds what it wants, and so on."""
+        """The jobs that go on: the most urgent job, or the one that holds what it wants, and so on."""
         job = min(jobs, key=urgency)
         while inherits and (holder := holder_before(job)) is not None:
             job = next(one for one in jobs if one["id"] == holder)

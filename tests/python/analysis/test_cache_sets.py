@@ -52,7 +52,7 @@ def unlimited(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
 def by_multisets(
     tasks: Sequence[UniTask], blocks: Sequence[Blocks], per_set: int, switch: int = 0
 ) -> list[int | None]:
-    """Of multisets alone, without what unions find for the more urgent tasks."""
+    """The bound by multisets alone, without what unions find for the more urgent tasks."""
     return [b.response for b in by_windows(tasks, CachedCore(per_set, blocks), context_switch=switch)]
 
 
@@ -209,7 +209,7 @@ def test_nested_preemption_left_out_is_refuted() -> None:
 
 
 def test_blocks_of_one_way_are_too_few_for_two() -> None:
-    """Of a set with two ways both blocks may be lost."""
+    """In a set with two ways both blocks may be lost."""
     program, two = [0, 2, 0, 2], [1, 3, 0, 2, 1, 3]
     found = caches.useful(program, 2, 2)
     assert max(at.get(0, 0) for at in found) == 2

@@ -79,7 +79,7 @@ def test_counted_accesses_cover_those_of_the_library() -> None:
 
 
 def play(updates: list[tuple[int, int]], read: tuple[int, int]) -> bool:
-    """Whether a read (first access, end) of a double buffer is torn by updates (first access, end)."""
+    """True if a read (first access, end) of a double buffer is torn by updates (first access, end)."""
     begin, end = read
     active = 0
     index = 0

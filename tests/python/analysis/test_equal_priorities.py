@@ -123,7 +123,7 @@ def test_beside_what_asks_who_goes_first_there_is_none(
 
 
 def test_a_chain_counts_on_no_order_among_equals() -> None:
-    """Of equals the reader may go first, and then reads a period later."""
+    """Among equals the reader may go first, and then reads a period later."""
     parts = {
         "channels": {"v": {"from": "w", "to": ["r"], "memory": "free", "kind": "sporadic"}},
         "chains": {"c": {"path": ["w", "r"]}},

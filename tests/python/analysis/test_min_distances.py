@@ -45,7 +45,7 @@ def test_a_burst_is_not_counted_as_if_it_went_on() -> None:
 def test_period_jitter_and_least_distance_are_pycpa_s_event_model(
     period: int, jitter: int, least: int
 ) -> None:
-    """What comes within a span, by PJdEventModel: min(ceil((span + J) / P), ceil(span / d))."""
+    """The jobs within a span, by PJdEventModel: min(ceil((span + J) / P), ceil(span / d))."""
     for span in range(1, 120):
         rows = [Row(1, period, jitter=jitter, distances=(least,)), Row(span, 10**6)]
         raw = _engine.fp_response(

@@ -19,7 +19,7 @@ Rows = list[tuple[int, int, int, int]]
 
 
 def bound(rows: Rows, index: int, **more: Any) -> dict[str, Any]:
-    """Of a task among (c, t, offset or -1, jitter), the most urgent first."""
+    """The bound of a task among (c, t, offset or -1, jitter), the most urgent first."""
     c, t, offsets, jitter = (list(column) for column in zip(*rows, strict=True))
     found: dict[str, Any] = _engine.fp_offset_response(
         c=c, t=t, offsets=offsets, jitter=jitter, task=index, **more

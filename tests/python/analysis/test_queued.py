@@ -31,7 +31,7 @@ def test_no_chain_exceeds_its_bounds() -> None:
 
 
 def test_bounds_of_the_newest_block_are_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the analysis took every channel for: no backlog, and no block that is dropped."""
+    """The analysis took every channel for this: no backlog, and no block that is dropped."""
     monkeypatch.setattr(analyses, "behind", lambda *_: Behind(in_order=False))
     assert any(queued.attack(seed)[2] for seed in range(200))
 

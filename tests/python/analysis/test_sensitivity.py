@@ -102,7 +102,7 @@ def test_search_finds_a_limit(limit):
 
 @given(st.integers(0, 2**40))
 def test_without_monotony_every_easier_one_tried_holds(bits):
-    """Whether a value holds has no rule: whatever is answered, nothing easier that was tried failed."""
+    """Values hold without a rule: whatever is answered, nothing easier that was tried failed."""
     asked: dict[Fraction, bool] = {}
 
     def holds(value: Fraction) -> bool:

@@ -304,7 +304,7 @@ def test_what_no_supply_can_be_is_refused(supply: Any, tasks: Any, more: Any, wo
 
 @pytest.mark.parametrize("core", ["m4-0", "a7-0"])
 def test_a_mode_that_offloads_there_has_no_bound_and_no_simulation(core: str) -> None:
-    """What is checked of a description is not checked again of each of its modes."""
+    """Checks of a description are not repeated for each of its modes."""
     system = system_from_data(
         {
             "consort": 1,

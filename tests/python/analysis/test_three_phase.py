@@ -230,7 +230,7 @@ class TestSoundness:
         assert one == two
 
     def test_hypothesis_shrinks_a_counterexample_of_the_printed_bound(self):
-        """What a user would get printed: the smallest set and its schedule."""
+        """The counterexample that a user would get printed: the smallest set and its schedule."""
 
         @st.composite
         def attacked(draw):

@@ -252,7 +252,7 @@ def test_where_it_would_not_act_it_is_refused(
 
 
 def test_beside_priority_inheritance_it_is_refused() -> None:
-    """Who finds a resource taken waits, and what has begun is no stack any more."""
+    """A job that finds a resource taken waits, and jobs that have begun form no stack any more."""
     section = {"sections": {"lock": {"length": "5us"}}}
     data = dict.fromkeys(("high", "low"), section)
     with pytest.raises(BadDescription) as found:

@@ -111,7 +111,7 @@ class PeriodicSupply:
         return n * self.budget + max(0, span - 2 * self.without - n * self.period)
 
     def rate_and_delay(self) -> Any:
-        """What the peer makes of it: never more than it gives."""
+        """The peer's model of it: never more than it gives."""
         delay = self.without * (1 if self.fixed else 2)
         return model.RateDelayModel(self.period, self.budget, delay)
 

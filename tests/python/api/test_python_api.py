@@ -176,7 +176,7 @@ def test_a_path_is_whatever_python_takes_as_one(system: System, tmp_path: Path) 
 
 
 def calls(system: System) -> list[tuple[Callable[[], object], str]]:
-    """What no command would take, with the argument that each names."""
+    """Calls with arguments that no command would take, and the argument that each names."""
     simulate, run, place = consort.simulate, consort.run, consort.place
     anything: Any = object()
     wrong: list[tuple[Callable[[], object], str]] = [

@@ -19,7 +19,7 @@ BOUND = 20_000.0
 
 
 def judged(response: list[float], **changes: Any) -> dict[str, Any]:
-    """What a part comes to whose third job, of 1 ms, the machine disturbed."""
+    """The result of a part whose third job, of 1 ms, the machine disturbed."""
     count = TaskCount("servo", None, len(response), len(response), 0, 0, 1, 1, {})
     row = Row(
         subject="servo", kind="task", quantity="response", seen=None, undisturbed=None, provenance="measured",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How blocks become ratios, how ratios become goals, and that the whole benchmark runs."""
+"""Ratios of blocks, goals of ratios, and a run of the whole benchmark."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is exported to AMALTHEA comes back the same, and its timing by AMALTHEA's own elements alone."""
+"""Exports to AMALTHEA come back the same, and their timing by AMALTHEA's own elements alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_round_trip_of_examples(path: Path) -> None:
 
 
 def timing(system: System) -> dict[str, Any]:
-    """What other tools can read of the tasks."""
+    """The tasks' timing that other tools can read."""
     return {
         name: (
             task.period, task.interval, task.deadline, task.offset, task.jitter, task.priority, task.on,
@@ -92,7 +92,7 @@ def test_elements_alone_hold_the_timing() -> None:
 @settings(max_examples=examples(25))
 @given(systems())
 def test_elements_alone_never_understate_times(system: System) -> None:
-    """Where a time is no whole number of cycles the elements have the worse."""
+    """If a time is no whole number of cycles, the elements have the worse."""
     read = back(without_extras(export_amalthea(system, Report())), system)
     for name, task in system.tasks.items():
         other = read.tasks[name]

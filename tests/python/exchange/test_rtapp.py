@@ -298,7 +298,7 @@ def test_errors(tmp_path: Path, text: str, message: str) -> None:
 @settings(max_examples=examples(60))
 @given(st.data())
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    """What rt-app can say comes back; times are whole microseconds there."""
+    """Everything that rt-app can state comes back; times are whole microseconds there."""
     tasks = {}
     for index in range(data.draw(st.integers(1, 4))):
         period = data.draw(st.integers(100, 10_000))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exports leave out: each key of a description is written, or listed with why it is not."""
+"""Omissions of exports: each key of a description is written, or listed with the reason it is not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users see stays as it is: `tools/goldens.py --write` keeps a change, which its commit then names."""
+"""Outputs that users see stay the same: `tools/goldens.py --write` keeps a change, which its commit then
+names."""
 
 from __future__ import annotations
 

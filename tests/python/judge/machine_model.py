@@ -34,7 +34,7 @@ NOTHING = Planted({})
 
 
 class Machine:
-    """What interrupts a core: at the times of its tick, for at most `longest` each, and a hog of its CPU."""
+    """Interruptions of a core: at the times of its tick, for at most `longest` each, and a hog of its CPU."""
 
     def __init__(self, random: random.Random, end: int, *, loaded: bool) -> None:
         phase = random.randrange(4 * MS)
@@ -63,7 +63,7 @@ class Machine:
 
 
 def job_event(recording: Recording, core: str, begin: int, end: int, cpu: int) -> None:
-    """What an executive records of an interrupted job."""
+    """Adds the event that an executive records of an interrupted job."""
     why = STOPPED if end - begin > cpu + 20 * US else INTERRUPTED
     recording.event(DISTURBED, end, end - begin, core=core, why=why)
     recording.event(EXECUTED, end, cpu, core=core)

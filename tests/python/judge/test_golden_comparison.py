@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far an output lies from its golden one, counted in representable numbers."""
+"""The distance of an output from its golden one, counted in representable numbers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_extremes_of_integers() -> None:
 
 
 def wrong_rows(got: np.ndarray, expected: np.ndarray, tolerance: Mapping[str, Tolerance]) -> np.ndarray:
-    """Which outputs of jobs 0, 1, ... are wrong."""
+    """A mask of the wrong outputs of jobs 0, 1, ..."""
     columns = flattened(got)
     rows = np.zeros(got.size, [("seq", "<u4"), *((name, values.dtype) for name, values in columns.items())])
     rows["seq"] = np.arange(got.size)

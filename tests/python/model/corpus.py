@@ -54,7 +54,7 @@ class Case:
     says: list[str]
 
     def errors(self, folder: Path) -> list[str]:
-        """What is said of it, where only its own files stand."""
+        """The errors of a description with its own files alone."""
         shutil.rmtree(folder, ignore_errors=True)
         for name, text in self.files.items():
             path = folder / name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with accelerators, their clients and requests is said, with its place."""
+"""Errors in accelerators, their clients and requests are reported, with their places."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What right descriptions say."""
+"""Valid descriptions."""
 
 from __future__ import annotations
 

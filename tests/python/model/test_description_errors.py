@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of broken descriptions: the corpus in broken.yaml word for word, and no crash for others."""
+"""Errors of broken descriptions: the corpus in broken.yaml word for word, and no crash for others."""
 
 from __future__ import annotations
 

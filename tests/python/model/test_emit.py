@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written as YAML reads back as it was."""
+"""YAML that was written reads back as it was."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a placement that was analysed says of others, and where it must say nothing."""
+"""Consequences of an analysed placement for others, and the cases where there must be none."""
 
 from __future__ import annotations
 

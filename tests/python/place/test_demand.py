@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tasks of one core leave each other at most is never less than what the analyses find."""
+"""Bounds on what tasks of one core leave each other are never below the analyses' results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def random_tasks(rng: random.Random) -> list[UniTask]:
 
 
 def allowed(tasks: list[UniTask], deadline: int, slack: float) -> bool:
-    """Whether lemma 8 lets the tasks that are due by then have so much slack."""
+    """True if lemma 8 lets the tasks that are due by then have so much slack."""
     asked = [Asked(t.name, t.execution + 2 * SWITCH, t.period, t.deadline) for t in tasks]
     there = [one for one in asked if one.deadline <= deadline]
     for stretch in stretches(there, deadline):
@@ -54,7 +54,7 @@ def test_no_order_leaves_more_slack_than_the_stretches_allow(seed: int) -> None:
 
 
 def test_by_deadline_the_stretches_allow_just_what_there_is() -> None:
-    """Where deadlines order the tasks the last one has the least slack that all of them leave."""
+    """If deadlines order the tasks, the last one has the least slack that all of them leave."""
     tasks = [UniTask("a", 2, 30, 30), UniTask("b", 9, 100, 100), UniTask("c", 12, 300, 300)]
     assert fixed_priority(tasks, context_switch=SWITCH)[2].response == 49
     assert allowed(tasks, 300, 1 - 49 / 300) and not allowed(tasks, 300, 1 - 48 / 300)
@@ -105,7 +105,7 @@ def test_a_supply_makes_no_bound_lower_than_without() -> None:
 
 
 def test_a_proof_for_twelve_tasks_takes_few_rounds() -> None:
-    """What one deadline leaves to its tasks is known before any placement was analysed."""
+    """The slack that one deadline leaves to its tasks is known before any placement was analysed."""
     rng = random.Random(1)
     tasks: dict[str, Any] = {}
     for number in range(12):

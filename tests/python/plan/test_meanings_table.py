@@ -23,7 +23,7 @@ TRIED = ("analyze", "simulate", "virtual", "linux", "board")
 
 
 def refused_places(name: str, target: str) -> list[str]:
-    """Where a description of the walk is refused for a target."""
+    """The places at which a description of the walk is refused for a target."""
     system = load_system(WALK / f"{name}.yaml")
     try:
         if target == "analyze":
@@ -55,7 +55,7 @@ def refused(target: str) -> dict[str, str]:
 
 
 def covers(place: str, field: str) -> bool:
-    """Whether a key is what is refused, or what that stands in."""
+    """True if a key is the refused one, or the one that contains it."""
     return field == place or field.startswith((f"{place}.", f"{place}["))
 
 

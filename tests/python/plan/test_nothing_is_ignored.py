@@ -94,7 +94,7 @@ def data(name: str) -> dict[str, Any]:
 
 
 def options(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a part of the schema may be: the name of its definition, and the definition."""
+    """The forms of a part of the schema: the name of its definition, and the definition."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         for _, found in options(SCHEMA["$defs"][name]):
@@ -180,7 +180,7 @@ def board(folder: Path) -> Platform:
 
 
 def outcome(described: dict[str, Any], folder: Path, *, modes: bool, texts: bool = False) -> list[Any]:
-    """What is planned for each target, with `modes` in each mode too, or why it is refused."""
+    """The plan for each target, with `modes` in each mode too, or the reason of its refusal."""
     known = board(folder) if described.get("platform") == "board.yaml" else None
     try:
         system = system_from_data(described, file=folder / "system.yaml", platform=known)

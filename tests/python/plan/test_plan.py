@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan says of a description, and what a target refuses."""
+"""Plans of descriptions, and refusals by targets."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ class TestRefusals:
 
 
 class TestModes:
-    """What one program, or one process, cannot be in several modes."""
+    """Features that one program, or one process, cannot have in several modes."""
 
     @staticmethod
     def changing(tasks: dict[str, dict[str, Any]], two: dict[str, Any], **more: Any) -> System:

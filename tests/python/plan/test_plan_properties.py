@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds of every plan, and that a plan means the same to analysis, simulation and a machine."""
+"""Properties of every plan, and its equal meaning to analysis, simulation and a machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is set, what is refused, and that all of it is restored."""
+"""Settings, refusals, and the restoration of all of it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of recordings share."""
+"""Helpers of the tests of recordings."""
 
 from __future__ import annotations
 

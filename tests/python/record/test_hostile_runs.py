@@ -40,7 +40,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where the values of a record are."""
+    """The places of a record's values."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inner:
         yield (*at, key)
@@ -107,7 +107,7 @@ NO_TABLES: dict[str, Callable[[Path], None]] = {
 
 
 def answered(run: Path, other: Path, out: Path, *, page: bool = True) -> list[str]:
-    """What is wrong with how the commands take a run: they answer, or refuse it with a sentence.
+    """Defects in how the commands take a run: they answer, or refuse it with a sentence.
 
     `page`: its report is made, too, which takes longer than all the others.
     """
@@ -145,7 +145,7 @@ def test_records_of_any_form(recorded: Path, tmp_path: Path) -> None:
 def spoiled(
     recorded: Path, folder: Path, which: str, kinds: dict[str, Callable[[Path], None]]
 ) -> dict[str, list[str]]:
-    """What is wrong with how the commands take a run of which one file is something else."""
+    """Defects in how the commands take a run of which one file is something else."""
     wrong: dict[str, list[str]] = {}
     for number, (name, spoil) in enumerate(kinds.items()):
         run = Path(shutil.copytree(recorded, folder / str(number) / recorded.name))

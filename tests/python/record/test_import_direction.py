@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which way the arrows point: the record knows nothing of those who write, judge or show it."""
+"""The direction of imports: the record knows nothing of those who write, judge or show it."""
 
 from __future__ import annotations
 

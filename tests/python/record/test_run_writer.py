@@ -295,7 +295,7 @@ def test_a_jobs_table_without_its_fields(tmp_path: Path) -> None:
 
 
 def processor_time(tmp_path: Path, jobs: int) -> float:
-    """What the conversion of so many jobs takes of this processor, in seconds."""
+    """The processor time of the conversion of so many jobs, in seconds."""
     raw = RawRun.load(write_raw(tmp_path / f"raw-{jobs}", {"jobs": make_jobs(jobs, 1)}))
     writer = RunWriter("servo", "application", tmp_path / "runs", command=[])
     begin = time.process_time()

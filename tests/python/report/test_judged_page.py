@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What page, trace and terminal show of a run that was judged."""
+"""Page, trace and terminal output of a run that was judged."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ GRAPH: Graph = {
 
 
 def in_logical_order(graph: Graph, duration: int) -> dict[str, list[int]]:
-    """What each job writes: a job reads what is visible when it is due, its output is visible at its
+    """The outputs of each job: a job reads what is visible when it is due, its output is visible at its
     deadline. `duration` [us]: jobs that are due before are released.
     """
     names = list(graph)
@@ -68,7 +68,7 @@ def in_logical_order(graph: Graph, duration: int) -> dict[str, list[int]]:
 
 @dataclass(frozen=True)
 class How:
-    """How the tasks are executed: under logical execution time, that must change nothing."""
+    """The way the tasks are executed: under logical execution time, that must change nothing."""
 
     cores: Sequence[str] = ("master-0",)
     """Those of the tasks, in turn."""

@@ -24,7 +24,7 @@ LONG = 2**64
 
 
 def value_of(jobs: int) -> list[int]:
-    """What the first jobs of the step give, one after another, wherever they are computed."""
+    """The outputs of the first jobs of the step, one after another, wherever they are computed."""
     total, words, found = 1, [0] * 40, []
     for job in range(jobs):
         total = (total * 6364136223846793005 + job) % LONG

@@ -148,7 +148,7 @@ class Ran:
         return rows[np.argsort(rows["seq"])]
 
     def operations(self, channel: str, kind: str, name: str | None = None) -> np.ndarray:
-        """What was done at a channel, by one task or all, in the order of time."""
+        """The operations on a channel, by one task or all, in the order of time."""
         rows = np.array(self.raw.tables["operations"].rows)
         place = [c["name"] for c in self.config["channels"]].index(channel)
         mine = (rows["channel"] == place) & (rows["kind"] == OPERATIONS.index(kind))
@@ -164,7 +164,7 @@ class Ran:
 
     @property
     def wrong(self) -> int:
-        """How many outputs the judge found wrong."""
+        """The number of outputs that the judge found wrong."""
         return int(((self.verdict.status & WRONG) != 0).sum())
 
 
@@ -198,7 +198,7 @@ def beside_time(reasons: Any) -> list[str]:
 
 
 def wait_for(what: str, look: Callable[[], Any]) -> Any:
-    """What `look` finds, as soon as it finds something."""
+    """The result of `look`, as soon as there is one."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         found = look()

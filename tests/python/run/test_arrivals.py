@@ -64,9 +64,9 @@ def ticks(found: Ran, ns: float) -> float:
 
 
 def beside_lateness(found: Ran) -> list[str]:
-    """What the verdict says beside that the machine came late. A late block is too close to the next one, one
-    that is not written releases no job, and the block of a release that is not served is read by nobody:
-    none of this is the executive's doing.
+    """The verdict's findings without those of the machine's lateness. A late block is too close to the next
+    one, one that is not written releases no job, and the block of a release that is not served is read by
+    nobody: none of this is the executive's doing.
     """
     reasons = [reason for reason in found.verdict.reasons if not LATE.search(reason)]
     jobs = np.concatenate([found.jobs(name, skipped=True) for name in ("source", "sink")])

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 
 
 def assert_others_are_recorded(found: Ran, breaks: str) -> None:
-    """What was done until then is kept, and what was not done is counted."""
+    """The work until then is kept, and the rest is counted."""
     assert not found.verdict.ok
     assert not found.run.held
     assert found.wrong == 0, "what was recorded is right"

@@ -113,7 +113,7 @@ def reasons(run: Run) -> str:
 
 
 def debugged(description: Path, task: str, *arguments: str) -> str:
-    """What gdb says when the command that a run prints is executed, and leaves at its end."""
+    """The output of gdb when the command that a run prints is executed, and leaves at its end."""
     ended = consort("run", description, "--ordinary", "--debug", task, "--json", *arguments)
     assert ended.returncode == 1, ended.stderr
     command = json.loads(ended.stdout)["debugger"]

@@ -61,7 +61,7 @@ def mortal(folder: Path, *, jobs: int = 40, **more: Any) -> Path:
 
 
 def outputs(found: RanModes, name: str) -> dict[int, int]:
-    """What the executed jobs of a task gave, by their numbers."""
+    """The outputs of a task's executed jobs, by their numbers."""
     number = [task["name"] for task in found.raw.manifest.config["tasks"]].index(name)
     rows = np.array(found.raw.tables[f"outputs-{number}"].rows)
     assert len(set(rows["seq"].tolist())) == rows.size, "each job is recorded once"

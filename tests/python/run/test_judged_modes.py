@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a run that changes modes where its record lacks something."""
+"""Judgements of runs that change modes and whose records lack something."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_a_driver_is_called_once_a_job(found: Ran) -> None:
 
 
 def test_the_run_twice_gives_the_same_outputs_to_the_bit(found: Ran) -> None:
-    """What does not depend on the machine's time: closed loops, logical time, rows."""
+    """Outputs that do not depend on the machine's time: closed loops, logical time, rows."""
     again = ran(found.scratch.parent / "system.yaml", "offloaded-off", time_scale=SCALE)
     for name in ("control", "source", "begin", "see-near", "see-far"):
         first, second = found.jobs(name)["seq"], again.jobs(name)["seq"]

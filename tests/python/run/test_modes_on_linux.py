@@ -32,8 +32,8 @@ SCALE = 2
 
 
 def checked(found: RanModes, requests: Sequence[tuple[int, str]] = ()) -> None:
-    """What holds whatever the machine does. A change that another real-time run of the machine held up for
-    long is still under way at the next request, which then takes its place."""
+    """Checks that hold whatever the machine does. A change that another real-time run of the machine held up
+    for long is still under way at the next request, which then takes its place."""
     assert beside_time(found.reasons) == []
     assert len(found.changes) == len(found.stays) - 1
     if requests:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a process that waits for others is ended."""
+"""The end of a process that waits for others."""
 
 from __future__ import annotations
 

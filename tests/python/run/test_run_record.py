@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `consort run` finds, prints and records; read back by the other commands."""
+"""Results, output and record of `consort run`; read back by the other commands."""
 
 from __future__ import annotations
 

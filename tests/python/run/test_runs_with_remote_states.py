@@ -168,7 +168,7 @@ def test_a_memory_without_states_has_no_server(tmp_path: Path) -> None:
 
 
 def shared_kib(pid: int) -> int:
-    """What a server has of its clients' pages."""
+    """A server's memory of its clients' pages."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return int(re.findall(r"RssShmem:\s+(\d+) kB", status)[0])
 

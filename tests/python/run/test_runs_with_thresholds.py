@@ -20,7 +20,7 @@ TASKS: dict[str, dict[str, Any]] = {
 
 
 def inside(found: Ran, name: str) -> int:
-    """How many jobs of a task began while a job of the least urgent one was under way."""
+    """The number of a task's jobs that began while a job of the least urgent one was under way."""
     jobs, low = found.jobs(name), found.jobs("low")
     began = (jobs["start"] > low["start"][:, None]) & (jobs["start"] < low["finish"][:, None])
     return int(np.count_nonzero(began))

@@ -47,7 +47,7 @@ def described(folder: Path, seed: int = 1, **changes: Any) -> Path:
 
 
 def nominal(found: Ran, name: str) -> np.ndarray:
-    """When each job was due, after the first job of all, in ns of the description."""
+    """The due instant of each job, after the first job of all, in ns of the description."""
     rows = np.array(found.raw.tables["jobs"].rows)
     per_ns = found.raw.manifest.clock.ticks_per_second / 1e9
     origin = found.jobs("early", skipped=True)["release"][0]

@@ -120,7 +120,7 @@ def system(tmp_path: Path) -> Path:
 
 
 def sums(jobs: int) -> list[int]:
-    """What the step `sum` must give: it begins anew where its five input rows do."""
+    """The outputs that the step `sum` must give: it begins anew where its five input rows do."""
     found, total = [], 0
     for job in range(jobs):
         total = (0 if job % 5 == 0 else total) + 3 * (7 + job % 5)

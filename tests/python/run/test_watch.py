@@ -35,7 +35,7 @@ def own_runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def watched_run(description: Path, keys: list[str], *look: str) -> subprocess.CompletedProcess[str]:
-    """What a watcher says that was there before the run began."""
+    """The output of a watcher that was there before the run began."""
     command = [str(CONSORT), "watch", "--wait", *look]
     watcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

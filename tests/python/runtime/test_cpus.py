@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which CPUs a run may use."""
+"""The CPUs that a run may use."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_a_description(tmp_path: Path, command: object, where: str) -> None:
 
 
 def test_a_run(tmp_path: Path) -> None:
-    """What a program said stands in its reasons."""
+    """A program's words stand in the run's reasons."""
     with RunWriter("servo", "application", tmp_path, command=[]) as writer:
         writer.fail(RED)
     for arguments in (["--root", str(tmp_path)], ["--root", str(tmp_path), "--json"]):

@@ -224,7 +224,7 @@ def test_no_bound_is_exceeded_and_virtual_time_does_the_same(system: System, see
 
 
 class TestRefusals:
-    """What no change of mode can do is refused at its place."""
+    """Features that no change of mode can have are refused at their places."""
 
     BASE = """\
 consort: 1

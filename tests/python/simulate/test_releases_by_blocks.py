@@ -48,7 +48,7 @@ def pair(
 
 
 def released(system: Any, task: str, duration: int = 1000) -> tuple[Any, Any]:
-    """When its jobs were due and released [us]."""
+    """The due and release instants of its jobs [us]."""
     found = simulate(prepare(system), duration * 10**6, choice="worst", trace=True)
     jobs = found.jobs_of(task)
     return (jobs["release"] / 10**6).tolist(), (jobs["ready"] / 10**6).tolist()

@@ -494,7 +494,7 @@ class TestCommand:
                     assert data["verdict"]["ok"] == data["ok"]
 
     def test_without_a_record_chains_are_looked_at_as_well(self, tmp_path):
-        """What the record has shown all along: 11 ms of 5 ms allowed."""
+        """The record has shown this all along: 11 ms of 5 ms allowed."""
         tasks = {
             "pedal": {"period": 4000, "wcet": 1000, "priority": 1},
             "brake": {"period": 6000, "wcet": 1000, "priority": 2},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is built is kept under all that it is made of, built once, never seen half, and swept when unused."""
+"""Builds are kept under all that they are made of, built once, never seen half, and swept when unused."""
 
 from __future__ import annotations
 

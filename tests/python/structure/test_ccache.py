@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is built for a board goes through ccache where there is one, and is the same where there is none."""
+"""Builds for a board go through ccache where there is one, and are the same where there is none."""
 
 from __future__ import annotations
 

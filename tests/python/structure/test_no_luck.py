@@ -33,7 +33,7 @@ def name_of(call: ast.Call) -> str:
 
 
 def number(node: ast.AST | None) -> bool:
-    """Whether an expression is made of nothing but numbers."""
+    """True if an expression is made of nothing but numbers."""
     if isinstance(node, ast.BinOp):
         return number(node.left) and number(node.right)
     return (
@@ -81,7 +81,7 @@ def places(rule: Rule) -> list[str]:
 
 
 def served(node: ast.AST, known: set[str]) -> bool:
-    """Whether an expression is made of what a run recorded; all releases, with those skipped, are not."""
+    """True if an expression is made of what a run recorded; all releases, with those skipped, are not."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and part.id in known:
             return True
@@ -104,7 +104,7 @@ def assigned(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def several(node: ast.AST) -> bool:
-    """Whether an expression of constants says more than that there is something."""
+    """True if an expression of constants says more than that there is something."""
     constants = [part for part in ast.walk(node) if isinstance(part, ast.Constant)]
     names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
     if any(not name.id.isupper() for name in names):
@@ -113,7 +113,7 @@ def several(node: ast.AST) -> bool:
 
 
 def counts(node: ast.AST) -> bool:
-    """Whether an expression counts: a length, a size, a last number."""
+    """True if an expression counts: a length, a size, a last number."""
     if isinstance(node, ast.Attribute):
         return node.attr == "size"
     if isinstance(node, ast.Subscript):
