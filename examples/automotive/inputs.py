@@ -60,7 +60,7 @@ def inputs(dtype: np.dtype[Any], kernel: str) -> NDArray[Any]:
 
 
 def _with_meaning(kernel: str, rows: NDArray[Any], rng: np.random.Generator) -> None:
-    """What has to lie in a range, or in an order."""
+    """Makes values lie in a range, or in an order, where they must."""
     if kernel == "tblook":
         rows["speed"], rows["load"] = rng.uniform(200, 7600, (ROWS, 120)), rng.uniform(-8, 108, (ROWS, 120))
     elif kernel == "a2time":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator chooses: angles of the arm, one for each look at the panel."""
+"""An operator's choices: angles of the arm, one for each look at the panel."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Peers:
         os.close(self._other)
 
     def torques(self) -> Iterator[tuple[float, int]]:
-        """What the amplifier was given; `ValueError` where a frame is not whole."""
+        """The torques that the amplifier received; `ValueError` where a frame is not whole."""
         for at in range(0, len(self._taken), FRAME):
             frame = self._taken[at : at + FRAME]
             if len(frame) < FRAME or frame[:2] != MARK or frame[-2:] != crc16(frame[2:-2]):

@@ -145,7 +145,7 @@ def coefficients(description: Description, gains: Gains) -> dict[str, Any]:
 
 
 def document(description: Description, gains: Gains) -> dict[str, Any]:
-    """What generated/coefficients.json holds: gains, and every coefficient in every arithmetic."""
+    """The content of generated/coefficients.json: gains, and every coefficient in every arithmetic."""
     real = coefficients(description, gains)
     return {
         "harmonics": description.controller.harmonics,
@@ -184,7 +184,7 @@ def differences(fresh: Gains, stored: Gains) -> list[str]:
 
 
 def check(description: Description, folder: Path) -> list[str]:
-    """What stands in the generated folder against what the description gives now."""
+    """Differences between the generated folder and the values that the description gives now."""
     try:
         text = (folder / "coefficients.json").read_text(encoding="utf-8")
         header = (folder / "coefficients.hpp").read_text(encoding="utf-8")

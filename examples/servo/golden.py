@@ -54,7 +54,8 @@ TOLERANCE = {
 
 
 class Replay(NamedTuple):
-    """What a replay gives. Peaks are fractions of full scale: the integrator's, then those of x1 and x2."""
+    """The result of a replay. Peaks are fractions of full scale: the integrator's, then those of x1 and
+    x2."""
 
     outputs: Array
     state_peaks: NDArray[np.float64]
