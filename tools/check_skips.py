@@ -87,7 +87,7 @@ def no_page_scan(_: Skip) -> bool:
 
 
 def no_huge_pages(_: Skip) -> bool:
-    """Whether fewer than 64 huge pages can be reserved beside those that are."""
+    """True if fewer than 64 huge pages can be reserved beside those that are."""
     setting = Path("/proc/sys/vm/nr_hugepages")
     if os.geteuid() != 0 or not os.access(setting, os.W_OK):
         return True
@@ -172,7 +172,7 @@ def skips(junit: Path) -> Iterator[Skip]:
 
 
 def unexpected(skip: Skip, entries: list[dict[str, Any]]) -> str:
-    """Why a skip is not allowed here; empty where it is."""
+    """The reason that a skip is not allowed here; empty where it is."""
     matching = [e for e in entries if e["file"] == skip.file and re.search(e["words"], skip.words)]
     if not matching:
         return "not in tests/skips.toml"

@@ -49,7 +49,7 @@ Goldens = dict[str, Any]
 
 
 def said(*args: str) -> Any:
-    """What a command prints: its JSON where it is good, else its exit status and its message."""
+    """A command's output: its JSON where it is good, else its exit status and its message."""
     from consort.cli import cli
     from consort.errors import ConsortError
 
@@ -66,7 +66,7 @@ def said(*args: str) -> Any:
 
 
 def of_a_system(file: str, targets: tuple[str, ...], *options: str) -> Goldens:
-    """What is said of a description, in each of its modes too."""
+    """Outputs for a description, in each of its modes too."""
     from consort.errors import ConsortError
     from consort.model import load_system
 
@@ -174,7 +174,7 @@ def keep(kind: str, now: Goldens) -> None:
 
 
 def differences(kind: str, before: Goldens, now: Goldens) -> list[str]:
-    """What differs, case by case and command by command."""
+    """The differences, case by case and command by command."""
     lines = []
     for case in dict.fromkeys((*before, *now)):
         old, new = before.get(case, {}), now.get(case, {})
