@@ -95,7 +95,7 @@ class Guest:
         raise AssertionError(f"the guest ended: {self.log[-60:]}")
 
     def does(self, line: str) -> str:
-        """What the guest's shell prints for this line; it must succeed."""
+        """The output of the guest's shell for this line; it must succeed."""
         assert self.process.stdin is not None
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()

@@ -44,7 +44,7 @@ class Lending:
             theirs.close()
 
     def has_room(self) -> bool:
-        """Whether nobody has the connection of any segment any more."""
+        """True if nobody has the connection of any segment any more."""
         for end in self.ends:
             end.setblocking(False)
             try:

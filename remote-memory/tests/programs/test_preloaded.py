@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs do that does not suit a preloaded pager: they work, or the library refuses it in words."""
+"""Programs that do not suit a preloaded pager: they work, or the library refuses them in words."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def rank(item):
-    """Of the names of one bit that of the port goes first, then that of the register."""
+    """The rank of one bit's names: that of the port goes first, then that of the register."""
     name, net = item
     return (
         net.get("hide_name", 0),

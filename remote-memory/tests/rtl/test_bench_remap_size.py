@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `consort bench remap-size` reports; the synthesis itself takes minutes and is not run here."""
+"""The report of `consort bench remap-size`; the synthesis itself takes minutes and is not run here."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ MODULES = [path for path in MODULES if path.name not in build.PACKAGES]
 
 
 def head(path: Path) -> dict[str, str]:
-    """What the comment before the module says, by its names; what it does is that without one."""
+    """The comment before the module, by its names; the one without a name states its purpose."""
     said = {"": ""}
     name = ""
     for line in path.read_text(encoding="utf-8").splitlines()[1:]:

@@ -20,7 +20,7 @@ BENDER = yaml.safe_load((ROOT / "Bender.yml").read_text(encoding="utf-8"))
 
 
 def hardware() -> tuple[list[Path], list[Path]]:
-    """What is synthesised: the two blocks, and those of the paper."""
+    """The synthesised hardware: the two blocks, and those of the paper."""
     files = build.synthesised(ROOT)
     paper = [file for file in files if file.parent.name == "baseline"]
     return [file for file in files if file not in paper], paper

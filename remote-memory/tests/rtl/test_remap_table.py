@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel module does to registers: on the simulated blocks, and on its own model of them."""
+"""The kernel module's effect on registers: on the simulated blocks, and on its own model of them."""
 
 from __future__ import annotations
 

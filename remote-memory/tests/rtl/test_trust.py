@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not taken for granted: order and answers of a memory, the requests of the other end, the wire."""
+"""Things not taken for granted: order and answers of a memory, the requests of the other end, the wire."""
 
 from __future__ import annotations
 

@@ -320,7 +320,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tried(program: Path, folder: Path, number: int, does: tuple[str, ...]) -> tuple[dict[str, Any], str]:
-    """What it counted where it came to its end, and all that it said."""
+    """The counts of a run that came to its end, and all of its output."""
     (folder / "chosen").write_text(str(number))
     result = subprocess.run(
         [str(program), *does], cwd=folder, capture_output=True, text=True, timeout=PATIENCE

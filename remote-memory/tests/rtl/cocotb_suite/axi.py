@@ -37,7 +37,7 @@ class Burst:
     id: int = 0
 
     def places(self) -> list[tuple[int, int]]:
-        """Of each beat the first byte and the end of those it may touch: A3.4.1 of the specification."""
+        """The first byte of each beat and the end of those it may touch: A3.4.1 of the specification."""
         step = 1 << self.size
         aligned = self.addr & -step
         span = step * self.beats

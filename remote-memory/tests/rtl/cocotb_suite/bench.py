@@ -420,7 +420,7 @@ class Bench:
         return unsure
 
     def cover_inside(self) -> None:
-        """What the monitors counted since this was last called."""
+        """Adds the monitors' counts since the last call."""
         for end, counters in FRAME_COUNTERS.items():
             block = getattr(self.dut.pair, f"i_{end}")
             for link in range(LINKS):

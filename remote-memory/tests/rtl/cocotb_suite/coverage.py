@@ -87,7 +87,7 @@ EVENTS = (
 
 
 def length_class(beats: int) -> str:
-    """Which of LENGTHS."""
+    """The one of LENGTHS."""
     return "single" if beats == 1 else "short" if beats <= 16 else "long"
 
 

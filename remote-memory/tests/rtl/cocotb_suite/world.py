@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be: windows, what may answer an access to one while it changes, and the bytes behind them."""
+"""The expected state: windows, possible answers to an access to one while it changes, and the bytes
+behind."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ OKAY, SLVERR, DECERR = 0, 2, 3
 
 @dataclass(frozen=True)
 class Mapping:
-    """What a window can be at a time. No segment and not stale: closed."""
+    """The state of a window at a time. No segment and not stale: closed."""
 
     segment: int | None = None  # of the two that belong to the window
     readable: bool = False
@@ -44,7 +45,7 @@ class Segment:
             self.maybe.setdefault(place, {self.sure[place]}).add(value)
 
     def holds(self, place: int, value: int) -> bool:
-        """Whether this may be the byte."""
+        """True if this may be the byte."""
         return value in self.maybe.get(place, (self.sure[place],))
 
     def was_read(self, place: int, value: int) -> None:
@@ -115,7 +116,7 @@ class Access:
         self.offsets = list(zip(places, ends, strict=True))
 
     def free(self) -> bool:
-        """Whether nothing else that is under way stands in its way."""
+        """True if nothing else that is under way stands in its way."""
         window = self.window
         if window.writing & self.blocks:
             return False
@@ -147,7 +148,7 @@ class Access:
         return SLVERR if bad_place(self.offsets[i][0]) else OKAY
 
     def check_read(self, answer: Answer) -> str:
-        """What kind of answer it was; AssertionError where none of the mappings allows it."""
+        """The kind of an answer; AssertionError where none of the mappings allows it."""
         why = []
         for mapping in sorted(self.may_be, key=repr):
             wrong = self._wrong_read(mapping, answer)
