@@ -116,6 +116,29 @@ TEST(Faults, SlotOverrunIsAbortedAndRepeatedAndOtherCoresDoNotNotice) {
     }
 }
 
+// Round robin has no slots: what takes longer than a slot's length is ended all the same, or nobody else had
+// the DMA until it is over.
+TEST(Faults, ATransferThatHangsEndsAfterItsSlotsLengthUnderRoundRobin) {
+    Schedule schedule;
+    schedule.arbitration = Arbitration::round_robin;
+    Behaviour behaviour = steady(15);
+    std::uint32_t slow = 0;
+    Machine* running = nullptr;
+    behaviour.transfer = [&](std::uint32_t, const Transfer&) {
+        const Event& begun = running->board.events.back();
+        const bool hangs = begun.core == 0 && begun.kind <= Kind::unload_begin && ++slow % 3 == 0;
+        return hangs ? Ticks{1000} : Ticks{9};
+    };
+    Machine machine({{periodic(200)}, {periodic(100)}}, equal_slots(2, slot), schedule, behaviour);
+    running = &machine;
+    machine.run(3'000);
+    const std::size_t ended = count(machine.board, Kind::slot_overrun, 0, 0);
+    EXPECT_GT(ended, 3U);
+    EXPECT_EQ(machine.board.count(Kind::slot_overrun), ended);
+    EXPECT_EQ(jobs_of(machine.board, 0, 0).size(), 15U);
+    EXPECT_EQ(jobs_of(machine.board, 1, 0).size(), 30U);
+}
+
 TEST(Faults, ATransferThatFailsForGoodStopsItsTaskOnly) {
     // Two tasks on the core; the first one's loads fail from the fifth on.
     const std::vector<std::vector<Task>> tables{{periodic(200), periodic(200)}};

@@ -16,12 +16,12 @@
 
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/cluster_process.hpp"
-#include "consort/linux/executive/read_config.hpp"
 #include "consort/linux/executive/core_process.hpp"
 #include "consort/linux/executive/describe.hpp"
 #include "consort/linux/executive/device_process.hpp"
 #include "consort/linux/executive/link_process.hpp"
 #include "consort/linux/executive/mode_process.hpp"
+#include "consort/linux/executive/read_config.hpp"
 #include "consort/linux/executive/recorder_process.hpp"
 #include "consort/linux/executive/replay.hpp"
 #include "consort/linux/executive/run_region.hpp"
