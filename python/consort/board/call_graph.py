@@ -108,7 +108,7 @@ def _key(number: int, name: str, local: set[str]) -> str:
 
 
 def _compiled(text: str, number: int, local: set[str], functions: dict[str, Function]) -> None:
-    """Adds what the compiler says of one object."""
+    """Adds the functions of one object from the compiler's graph."""
     nodes: list[dict[str, str]] = []
     edges: list[dict[str, str]] = []
     for line in text.splitlines():
@@ -133,7 +133,7 @@ def _compiled(text: str, number: int, local: set[str], functions: dict[str, Func
 
 
 def _library(image: Path, tools: str, functions: dict[str, Function], symbols: Mapping[str, int]) -> None:
-    """Adds what the compiler's library has of it, as far as it is called."""
+    """Adds the functions of the compiler's library, as far as they are called."""
     wanted = {c for f in functions.values() for c in f.calls if c != POINTER and c not in functions}
     # A constructor may be called by either of its two names; the compiler describes one.
     compiled = {symbols[name]: name for name in functions if name in symbols}
@@ -185,7 +185,7 @@ def _references(made: Path) -> set[str]:
 
 
 def _addresses(made: Path) -> set[str]:
-    """The same but for what it calls."""
+    """The symbols that an object names, without those that it calls."""
     return {name for name, is_call in _relocations(made) if not is_call}
 
 

@@ -53,7 +53,7 @@ class Emulator(Described):
 
 
 class CoreSpec(Described):
-    """One core: its tools, what an image for it is made of, and how it starts."""
+    """One core: its tools, the parts of its images, and its start."""
 
     title: NonEmpty = Field(description="What it is called in messages.", examples=["Cortex-R5F"])
     control_block: Annotated[int, Field(ge=0, lt=FIRST_PROCESS)] = Field(

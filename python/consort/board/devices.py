@@ -180,7 +180,7 @@ def serial_frame(message: bytes) -> bytes:
 
 
 def serial_messages(stream: bytes) -> tuple[list[bytes], bytes]:
-    """The messages in what came over the UART, and what is left of one that has not come to its end."""
+    """The messages in the bytes of the UART, and the rest of one that has not come to its end."""
     *parts, rest = stream.split(b"\x7e")
     found = []
     for part in parts:

@@ -43,7 +43,8 @@ FOREVER = 1 << 62
 
 @dataclass(frozen=True)
 class Layout:
-    """Orders by control block, what is in the window, and where each task's ring lies and how long it is."""
+    """The layout of a run: orders by control block, the window's content, and each task's ring and its
+    length."""
 
     orders: dict[int, tuple[int, list[int]]]
     contents: dict[int, bytes]
@@ -86,7 +87,7 @@ class Request:
 
 
 def layout(request: Request) -> Layout:
-    """Places everything in memory; `BadInput` names the number of iterations that fit if these do not."""
+    """The memory layout; `BadInput` names the number of iterations that fit if these do not."""
     try:
         return _layout(request)
     except WindowIsFull:

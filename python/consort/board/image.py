@@ -228,7 +228,7 @@ class Elf:
 
 @contextmanager
 def opened_elf(path: Path) -> Iterator[ELFFile]:
-    """An ELF file to read from; `BadInput` if it is none, or ends before what it says it has."""
+    """An ELF file to read from; `BadInput` if it is none, or shorter than its headers say."""
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scratchpad kernel as what serves a board's cores: from what it is asked to what it left, as any record.
+"""The scratchpad kernel as the server of a board's cores: from the request to its results, as any record.
 
 Where more jobs are released than there is room to record, the first ones are recorded one by one, and of all
 others the kernel knows how many ended, the longest times, and the last outputs.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan on a board's scratchpad kernel: what it cannot honour, its tasks' images, what the kernel is to do.
+"""A plan on a board's scratchpad kernel: its refusals, its tasks' images, and the kernel's run.
 
 Each core of the description is one of the board's application cores. Their instructions say nothing about
 the processor that the description means, so each job is held on its core until its WCET is over: what is
@@ -45,7 +45,7 @@ MOST_ROWS = 64
 
 
 def placement(system: System, board: str) -> Placement:
-    """A system's three-phase cores on a board's kernel; `BadInput` names what it does not run."""
+    """A system's three-phase cores on a board's kernel; `BadInput` names those that it cannot run."""
     found = placed(system, board)
     # A system that cannot be analysed, and messages that cannot be, are refused before anything is built.
     plan_messages(system, three_phase_cores_of(found.plan), 0)

@@ -134,7 +134,8 @@ def _value(die: DIE, attribute: str) -> Any:
 
 
 def _wrapped(struct: DIE) -> DIE | None:
-    """The only part of a class of the compiler's library (std::atomic), which is read as what it wraps."""
+    """The only part of a class of the compiler's library (std::atomic), which is read as the type it
+    wraps."""
     parts = [
         entry
         for entry in struct.iter_children()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scratchpad-centric kernel on an emulated board: the tables it starts from, what it did.
+"""The scratchpad-centric kernel on an emulated board: the tables it starts from, and its results.
 
 Which core moves and which ones execute says the board (board.yaml, `scratchpad_kernel`); its on-chip memory
 is their scratchpads. The host leaves tables and images in the shared window, in structs of the I/O core's

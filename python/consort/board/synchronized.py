@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes beside a board that live in its time: what their steps take, how often they look at what others
-write, and what such a run asks of a board and a description."""
+"""Processes beside a board that live in its time: the times of their steps, the period of their looks at
+others' writes, and the requirements of such a run on a board and a description."""
 
 from __future__ import annotations
 

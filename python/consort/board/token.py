@@ -58,7 +58,7 @@ class Token:
         self._over = False
 
     def join(self, place: int) -> socket.socket:
-        """The other end is to be the standard input of the process at a control block."""
+        """Makes the other end the standard input of the process at a control block."""
         mine, other = socket.socketpair()
         self._processes[place] = mine
         return other

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared window of a run: what lies where, and how long the region of its channels is."""
+"""The shared window of a run: its layout, and the length of its channels' region."""
 
 from __future__ import annotations
 
