@@ -110,7 +110,7 @@ def with_requests(
 
 
 class _Search:
-    """Waits and response times that grow together; what has no bound stays without."""
+    """A search for waits and response times that grow together; those without a bound stay without."""
 
     def __init__(
         self, plan: Plan, asks: Mapping[str, tuple[Ask, ...]], masters: Mapping[str, Master]
@@ -259,7 +259,7 @@ class _Search:
         return [ask for ask in self.asks.get(task, ()) if ask.accelerator == accelerator]
 
     def explained(self, bound: Bound) -> Bound:
-        """A bound with its waits taken apart, and what it rests on at the accelerators."""
+        """A bound with its waits taken apart, and its assumptions on the accelerators."""
         why = self._void().get(bound.core)
         if why is not None:
             return replace(bound, response=None, explanation=(), notes=(*bound.notes, why))

@@ -147,7 +147,7 @@ class _Search:
         ]
 
     def attempt(self, data: dict[str, Any]) -> bool | None:
-        """None if the bound still fails after the change; else whether every bound holds."""
+        """None if the bound still fails after the change; else true if every bound holds."""
         # Two bounds of one task, or two tasks that wait for the same one, lead to the same changes.
         if time.monotonic() > self.until:
             raise _OutOfTime
@@ -209,7 +209,7 @@ class _Search:
         return data
 
     def cores(self, task: str) -> Iterator[Change]:
-        """On each kind of core the first that does."""
+        """The first core of each kind to which the task can move so that the bound holds."""
         platform = self.system.platform_description
         used = set(self.system.cores())
         serving = {accelerator.on for accelerator in self.system.accelerators.values()}

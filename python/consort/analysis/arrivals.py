@@ -99,7 +99,7 @@ def _written(
 
 
 def shortest(plan: Plan, task: str) -> int:
-    """The time that a job takes at least: its `bcet` if somebody gave one, else nothing is known."""
+    """The least time of a job: its `bcet` if somebody gave one, else 0."""
     planned = plan.tasks[task]
     given = plan.system.tasks[task].bcet is not None and planned.worker is None
     return (planned.bcet_ps or 0) if given else 0

@@ -226,7 +226,7 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
 
 
 def _used(figures: Figures, core: str) -> tuple[Used, ...]:
-    """The regulator is a choice, which it enforces; what an access takes is a figure."""
+    """The figures used: the regulator is a choice, which it enforces; the cost of an access is a figure."""
     here = f"scheduling.{figures.system.scheduling_entry(core)}.bandwidth"
     text = str(figures.plan.cores[core].bandwidth)
     places = [f"{here}.{key}" for key in ("shortest", "longest")]

@@ -33,7 +33,8 @@ Open Scope N_scope.
 
 @dataclass
 class Certificate:
-    """Theorems of one or several cores: what they say of whom, and what has none."""
+    """A certificate: theorems of one or several cores, the bounds that they prove, and the bounds without
+    one."""
 
     text: str = HEADER
     claims: dict[str, int] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels in shared memory: what their operations cost, when data arrives, whether it is whole, how old.
+"""Channels in shared memory: costs of their operations, arrival of data, its integrity and its age.
 
 Costs follow from the number of word accesses and copies of each operation of include/consort/icc and from
 what an access to the memory costs. docs/explanation/analyses.md, theorems 14 to 16.

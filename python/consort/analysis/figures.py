@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures that a bound rests on: where each stands, what it says and where it comes from.
+"""The figures that a bound rests on: the place, the value and the source of each.
 
 No cost is 0 because nobody gave it: what needs a figure that the description lacks has no bound.
 """
@@ -25,7 +25,7 @@ REMEDY = (
 
 
 class NotAnalysable(ValueError):
-    """Something that the analysis needs is not in the description; says what."""
+    """An error: the description lacks something that the analysis needs; the text says what."""
 
 
 def check_together(plan: Plan, core: str) -> None:

@@ -45,7 +45,7 @@ class ModeBounds:
         return all(bound.schedulable for bound in self.every)
 
     def gap(self, task: str, core: str, mode: str) -> Bound | None:
-        """The bound of a task's gap when its core dies; None where nobody goes on with it."""
+        """The bound of a task's gap when its core dies; None if no other core goes on with it."""
         name = gap_name(task, core, mode)
         return next((bound for bound in self.gaps if bound.task == name), None)
 

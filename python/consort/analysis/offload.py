@@ -384,7 +384,7 @@ def _waiting_more(steps: Sequence[Step], spun: int, name: str) -> tuple[Step, ..
 
 
 def _split_own(steps: Sequence[Step], suspension: int, name: str) -> tuple[Step, ...]:
-    """The last step is the job's own: what it waits stands apart from what it computes."""
+    """The last step is the job's own: its wait stands apart from its computation."""
     if not steps or not suspension:
         return tuple(steps)
     *before, own = steps
@@ -586,7 +586,7 @@ def taken_apart(steps: Sequence[Step], parts: Sequence[tuple[str, int]]) -> tupl
 def _end_to_end(
     task: MasterTask, bound: Bound, wait: int, disciplines: Mapping[str, Discipline], trouble: str
 ) -> Bound:
-    """The bound with its wait taken apart, and what it rests on at the worker."""
+    """The bound with its wait taken apart, and its assumptions on the worker."""
     remote = task.remote
     if remote is None and not trouble:
         return bound

@@ -37,7 +37,7 @@ class Timed:
 def timed(
     tasks: Sequence[UniTask], levels: Sequence[int], preemptive: bool, supply: PlannedSupply | None
 ) -> Timed | None:
-    """None where all tasks come at any moment."""
+    """The analysis with offsets; None if all tasks come at any moment."""
     if all(task.offset is None for task in tasks):
         return None
     common, _, tick = _common(tasks, supply)
@@ -91,5 +91,5 @@ def with_offsets(bound: Bound, core: Timed | None, index: int) -> Bound:
 
 
 def _assuming(bound: Bound, text: str) -> Bound:
-    """With that about offsets in place of what their being left out assumes."""
+    """The bound with this assumption on offsets in place of `ANY_MOMENT`."""
     return replace(bound, assumptions=tuple(text if a == ANY_MOMENT else a for a in bound.assumptions))

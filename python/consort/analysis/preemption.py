@@ -13,7 +13,7 @@ SETS = "docs/explanation/analyses.md, theorem 21 (Tan & Mooney 2007; Altmeyer, D
 
 
 def with_reloads(plan: Plan, bound: Bound) -> Bound:
-    """A bound of a core whose jobs reload, with what it rests on."""
+    """A bound of a core whose jobs reload, with its assumptions."""
     core = plan.cores[bound.core]
     if (core.cache_reload_ps is None and core.cache is None) or bound.response is None:
         return bound

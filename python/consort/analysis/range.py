@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's analyses, whose sums stay within 63 bits: what leaves them is no bound, and not an error."""
+"""The engine's analyses, whose sums stay within 63 bits: a larger sum gives no bound, and no error."""
 
 from __future__ import annotations
 

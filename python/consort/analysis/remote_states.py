@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks whose states lie in remote memory: what their faults add to their jobs, and what that rests on."""
+"""Tasks whose states lie in remote memory: the times that their faults add to jobs, and the assumptions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def faults_of(figures: Figures, task: str, switch: Cost) -> Cost:
 
 
 def with_faults(plan: Plan, bound: Bound) -> Bound:
-    """A bound of a core some of whose jobs wait for pages, with what it rests on."""
+    """A bound of a core some of whose jobs wait for pages, with its assumptions."""
     paged = pages_on(plan, bound.core)
     if not paged or bound.response is None:
         return bound

@@ -137,7 +137,7 @@ class Bound:
         return None if self.response is None or self.deadline is None else self.deadline - self.response
 
     def verdict(self) -> str:
-        """One line: what is bounded, by what, and by how much it fails."""
+        """One line: the bounded quantity, its limit, and the amount by which it fails."""
         where = f"{self.task} on {self.core}" if self.core else self.task
         if self.response is None:
             return f"{where}: {self.kind} has no bound" + (f": {'; '.join(self.notes)}" if self.notes else "")

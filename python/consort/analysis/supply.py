@@ -23,7 +23,7 @@ def ticks_of_supply(supply: PlannedSupply | None, tick: int) -> tuple[int, int, 
 
 
 def under(bound: Bound, supply: PlannedSupply | None) -> Bound:
-    """A bound that was found under a supply, with what it rests on."""
+    """A bound that was found under a supply, with its assumptions."""
     if supply is None:
         return bound
     where = "at one place of each" if supply.fixed else "anywhere in each"
@@ -45,7 +45,7 @@ def under(bound: Bound, supply: PlannedSupply | None) -> Bound:
 
 
 def _with_gaps(bound: Bound) -> tuple[Step, ...]:
-    """The steps are what executes: what is left of the bound is the time without supply."""
+    """The steps with the time without supply: they execute, and the rest of the bound is that time."""
     steps = bound.explanation
     if not steps or bound.response is None:
         return steps

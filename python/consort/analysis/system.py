@@ -263,7 +263,7 @@ def _given_up(plan: Plan, bound: Bound) -> Bound:
 def _without_fallbacks(
     plan: Plan, bound: Bound, cores: set[str], by_master: Mapping[str, list[Bound]]
 ) -> Bound:
-    """No bound where a master may come to compute what it has offloaded: that work is in no bound."""
+    """Removes bounds where a master may compute offloaded work itself: that work is in no bound."""
     for core in cores:
         for other in by_master[core]:
             falls_back = plan.tasks[other.task].give_up_ps is not None

@@ -39,7 +39,7 @@ RELEASES = (
 
 
 def reloaded(assumptions: Sequence[str], reload: int | HasSets) -> list[str]:
-    """With what a preempted job loads again, which is then in no execution time."""
+    """The assumptions with those on the reloads of a preempted job, which are then in no execution time."""
     text = (
         "no job suspends itself; an execution time is that of a job that nothing preempts, from a cold cache;"
     )
