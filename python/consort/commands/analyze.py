@@ -141,7 +141,7 @@ def command(
 
 
 def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_json: bool) -> dict[str, Any]:
-    """The file written and checked, and what it says of whom."""
+    """Writes and checks the certificate; gives the theorems' subjects and those without."""
     from consort.analysis.certificate import certificate_of
     from consort.analysis.coq import check
 
@@ -243,7 +243,7 @@ def _as_object(name: str, bounds: Sequence[Bound], advice: Sequence[Advice]) -> 
 
 
 def _table(bounds: Sequence[Bound], all_rows: bool) -> None:
-    """Prints a table for each kind of bound, and what is to be known of the bounds in them."""
+    """Prints a table for each kind of bound, and the notes on the bounds in them."""
     from rich.console import Console
     from rich.table import Table
 

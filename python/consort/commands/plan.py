@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort plan``: a system description laid out on a target: what each core will do."""
+"""``consort plan``: a system description laid out on a target, with the work of each core."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Runner:
     refused: Mapping[str, str]
 
     def refuse(self, given: Mapping[str, Any]) -> None:
-        """`BadInput` where an option is given that the runner has not."""
+        """Raises `BadInput` if an option is given that the target rejects."""
         for option, reason in self.refused.items():
             value = given[option]
             # A seed of 0 is given.

@@ -202,7 +202,7 @@ def command(
 
 
 def _answer(kept: bool, found: Simulation, run: Run | None) -> Held:
-    """The one answer of the figures and of the record: what was never seen did not hold."""
+    """The one answer of the figures and of the record: tasks that were never seen did not hold."""
     from consort.record.judgement import Held
 
     if not kept:

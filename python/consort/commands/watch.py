@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort watch``: what a run in progress does, without disturbing it."""
+"""``consort watch``: the state of a run in progress, without disturbing it."""
 
 from __future__ import annotations
 
