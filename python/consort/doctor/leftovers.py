@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check of what an earlier run has left behind."""
+"""Checks for leftovers of an earlier run."""
 
 from __future__ import annotations
 

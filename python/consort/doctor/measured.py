@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that measure: what a hypervisor takes, and how late a real-time thread wakes."""
+"""Checks that measure: the time that a hypervisor takes, and the lateness of a real-time thread's wake-up."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of memory: what can be locked, and what moves a program's pages."""
+"""Checks of memory: the amount that can be locked, and features that move a program's pages."""
 
 from __future__ import annotations
 
