@@ -26,7 +26,7 @@ MARGIN, TOP = 28.0, 78.0
 
 
 def draw_system(system: System, *, mode: str | None = None) -> str:
-    """The diagram of a system, or of what it is in one of its modes, as the text of an SVG file."""
+    """The diagram of a system, or of the system in one of its modes, as the text of an SVG file."""
     shown = system.in_mode(mode) if mode is not None else system
     platform = shown.platform_description
     layout = Layout(columns_of(platform, shown), wires_of(shown), TOP, MARGIN)

@@ -34,7 +34,7 @@ def _nodes(system: System, core: str) -> list[Node]:
 
 
 def stub(task: str) -> str:
-    """The key of what a master does for a task."""
+    """The key of a master's work for a task."""
     return f"{task} (master)"
 
 
