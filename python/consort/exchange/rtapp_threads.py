@@ -116,7 +116,7 @@ class Thread:
 
 
 class Reader:
-    """Reads the threads of a workload; what the model has no place for goes into the report."""
+    """Reads the threads of a workload; parts that the model has no place for go into the report."""
 
     def __init__(self, path: Path, report: Report) -> None:
         self.path = path

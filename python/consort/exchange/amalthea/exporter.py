@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consort to AMALTHEA 1.0: what it has elements for as elements, the rest as one custom property."""
+"""Exports to AMALTHEA 1.0: parts that it has elements for as elements, the rest as one custom property."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def export_amalthea(system: System, report: Report) -> str:
 
 
 def _extras(written: str, system: System) -> dict[str, Any]:
-    """The parts of the description that an import of the written model lacks."""
+    """A merge patch from an import of the written model to the description."""
     path = Path(f"{system.platform_description.name}.amxmi")
     lost = Report()
     back = import_model(Model([parse_xml(written.encode(), path)], lost))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The software of an AMALTHEA model: what tasks cost on each processor, what they access, when they come."""
+"""The software of an AMALTHEA model: costs of tasks on each processor, their accesses, their releases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Release:
 
 
 class Software:
-    """Answers about the tasks and runnables of a model; what it cannot answer goes to the report."""
+    """Answers about the tasks and runnables of a model; questions without an answer go to the report."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
