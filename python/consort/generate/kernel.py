@@ -40,7 +40,7 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class Box:
-    """A message box: what a task's mirror buffer holds."""
+    """A message box: the content of a task's mirror buffer."""
 
     capacity: int
     payload: int
