@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge: every time of a run against its bound, every output against what it should be.
+"""The judge: every time of a run against its bound, every output against its expected value.
 
 verdict = judge(plan, RawRun.load(folder), Bounds.of(analyze(plan)), expected={"servo": Expected(rows)})
 writer.add_configuration("local", "local", raw, verdict=verdict)

@@ -200,7 +200,7 @@ def _count(samples: Samples, number: int, disturbed: NDArray[np.bool_]) -> TaskC
 
 
 def _untraced(found: Disturbances, samples: Samples) -> NDArray[np.float64]:
-    """The lengths [ns] of what cores that waited were seen to lose to the host, interrupts and firmware."""
+    """The times [ns] that waiting cores were seen to lose to the host, interrupts and firmware."""
     lengths = [
         (gaps.end - gaps.begin)[np.isin(gaps.culprit, UNTRACED)] / samples.ticks_per_ns
         for gaps in found.gaps.values()

@@ -108,7 +108,7 @@ def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
 
 
 class _Maker:
-    """Makes rows: finds the bound and the simulated maximum of each, and says what it comes to."""
+    """Makes rows: finds the bound, the simulated maximum and the outcome of each."""
 
     def __init__(self, limits: Bounds, provenance: str, scale: float, stops: Stops | None) -> None:
         self._limits = limits

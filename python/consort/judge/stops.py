@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stops of a core that does nothing else: what they last, a measured run cannot show.
+"""Stops of a core that does nothing else: a measured run cannot show times within their length.
 
 A host takes a processor from a guest without a trace, and an interrupt of firmware leaves none either. A
 thread that only looks at the clock sees both, as osnoise does.
