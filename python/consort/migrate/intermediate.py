@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM's text of a step before it is optimized: what stays a function of its own, and where it is written."""
+"""LLVM's text of a step before it is optimized: the functions that stay separate, and their places."""
 
 from __future__ import annotations
 

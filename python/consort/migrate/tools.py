@@ -43,7 +43,7 @@ class Tools:
 
 @lru_cache
 def tools() -> Tools:
-    """Raises EnvironmentLacks with the names of what is missing."""
+    """The tools of the migration; raises EnvironmentLacks with the names of missing ones."""
     found = {name: next(filter(None, map(shutil.which, names)), None) for name, names in NAMES.items()}
     header = next((folder for folder in HEADERS if (folder / "wasm-rt.h").is_file()), None)
     missing = [name for name, path in found.items() if path is None]
