@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system model: what a description says, checked and with its units read."""
+"""The system model: a description's content, checked and with its units read."""
 
 from consort.model.channel import Chain, Channel
 from consort.model.description import System

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML text as a tree of nodes, within limits of size, depth and of what aliases grow into.
+"""YAML text as a tree of nodes, within limits of size, depth and expansion of aliases.
 
 LibYAML parses (a hundred times faster than the parser in Python), the rules of YAML 1.2 say what a plain
 scalar is. Where LibYAML objects, or the text has directives, the parser in Python has the last word: its

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system description: what ``system.yaml`` may say.
+"""The system description: the model of ``system.yaml``.
 
 A new part of a description is a new model of this package, with its cross-field rules in
 `consort.model.rules`; nothing that reads a description today needs to change for it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about the devices of a system: what each is, and which tasks read and write it."""
+"""Rules about the devices of a system: the kind of each, and the tasks that read and write it."""
 
 from __future__ import annotations
 

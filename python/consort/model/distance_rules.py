@@ -51,7 +51,7 @@ def _in_order(view: View, place: Location, distances: list[int]) -> Problems:
 
 
 def _beside_the_period(view: View, task: Task, place: Location, distances: list[int]) -> Problems:
-    """That they act: a release may come closer without them, and as close as they say."""
+    """Checks that the distances act: a release may come closer without them, and as close as they say."""
     period, apart = task.period, task.min_interarrival
     late = task.jitter.value > 0
     if period is not None and not late:

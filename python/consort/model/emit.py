@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions written as YAML, as a person would write them: what is small stands on one line.
+"""Descriptions written as YAML, as a person would write them: small values stand on one line.
 
 Plain data only, and much faster than a YAML library: imported systems have tens of thousands of entries.
 """

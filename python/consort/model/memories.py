@@ -197,7 +197,7 @@ class Link(Sourced):
     description: str = Field(default="", description="What it is, in a line.")
 
     def lacks(self) -> list[str]:
-        """The figures without which nobody knows what a transfer takes."""
+        """The figures without which the time of a transfer is unknown."""
         return [key for key in ("setup", "per_descriptor", "rate") if getattr(self, key) is None]
 
     def picoseconds(self, size: int) -> int | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about changes of mode: what they name, and what no change of mode can do."""
+"""Rules about changes of mode: the names in them, and features that no change of mode can have."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about modes: what they name, and that each mode is itself a right system."""
+"""Rules about modes: the names in them, and that each mode is itself a valid system."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ OFFLOADED_ONLY = frozenset({"master", "dispatch", "restart_worker", "on_miss"})
 
 
 def overridden(task: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """A task with what differs in a mode; what the changes make meaningless goes."""
+    """A task with the changes of a mode; keys that the changes make meaningless go."""
     gone: frozenset[str] = frozenset()
     if INTERVALS & changes.keys():
         gone |= INTERVALS

@@ -16,7 +16,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def system_schema() -> dict[str, Any]:
-    """The schema, made from the models: what stands in it is what `load_system` accepts field by field."""
+    """The schema, made from the models: it accepts what `load_system` accepts field by field."""
     schema = schema_of(System, "Consort system description")
     definitions: dict[str, Any] = schema["$defs"]
     task = definitions["Task"]
@@ -35,7 +35,7 @@ def platform_schema() -> dict[str, Any]:
 
 
 def schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
-    """The schema of what a model accepts field by field."""
+    """The schema of a model, field by field."""
     schema = model.model_json_schema(by_alias=True, mode="validation")
     schema["title"] = title
     definitions: dict[str, Any] = schema["$defs"]

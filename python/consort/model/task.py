@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A task: its step, its times, what it reads and writes."""
+"""A task: its step, its times, its reads and writes."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ class Task(Sourced):
 
     @property
     def long_run_interval(self) -> Fraction:
-        """In the long run no release comes earlier than so long after the one before [ps]."""
+        """The least interval between releases in the long run [ps]."""
         return long_run(self.interval.value, [distance.value for distance in self.min_distances])
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about tasks: what they cost, where they are placed, and how their cores are scheduled."""
+"""Rules about tasks: their costs, their places, and the scheduling of their cores."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def without(data: Any, places: Collection[Location]) -> Any:
 
 
 def pruned(model: type[M], data: Any) -> M | None:
-    """The model of what is left when everything is taken out that breaks it; None where too much does."""
+    """The model of the rest when all parts that break it are taken out; None if too many do."""
     while data:
         try:
             return model.model_validate(data)
@@ -235,7 +235,7 @@ def _owner(model: type[BaseModel], location: tuple[Any, ...]) -> type[BaseModel]
 
 
 def _inside(annotation: Any, part: str | int) -> Any:
-    """The type of what stands under a key, an index or a union's tag."""
+    """The type of the value under a key, an index or a union's tag."""
     tagged = isinstance(part, str) and _TAG.fullmatch(part)
     for member in _members(annotation):
         if tagged and get_origin(member) is dict and part in ("<processors>", "<members>"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A document as rules read it: what validation found wrong is not there."""
+"""A document as rules read it: without the parts that validation found wrong."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ class View:
 
     @cached_property
     def _above_wrong(self) -> set[Location]:
-        """Every location that is wrong or has something wrong in it."""
+        """Every location with an error at it or inside it."""
         return {place[:length] for place in self.wrong for length in range(len(place) + 1)}
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         return self.document.problem(location, message, at_key=at_key)
 
     def say(self, location: Location, message: str, *, at_key: bool = False) -> Iterator[BadInput]:
-        """The problem, but of what is known to be wrong already."""
+        """The problem; none if its location is already known to be wrong."""
         parts = (location[:length] for length in range(1, len(location) + 1))
         if not self.wrong or not any(part in self.wrong for part in parts):
             yield self.problem(location, message, at_key=at_key)
@@ -108,7 +108,7 @@ class View:
 
 
 def typed(rule: Callable[[View, System], Problems]) -> Callable[[View], Problems]:
-    """A rule of what is right of a description: where too little is, it says nothing."""
+    """A rule on the valid parts of a description: if they are too few, it says nothing."""
 
     def checked(view: View) -> Problems:
         if view.system is not None:
