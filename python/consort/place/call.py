@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A placement, chosen: what `consort place` and `consort.place` do."""
+"""The call of a placement, for `consort place` and `consort.place`."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Cuts:
         return ranked and plain(self.problem, core)
 
     def _of_part(self, part: Part, target: int) -> Iterator[Cut]:
-        """`target`: what its slack, or that of fewer tasks, may be at most; -1: it does not hold."""
+        """Cuts from a part. `target`: the largest slack of it, or of fewer tasks; -1: it does not hold."""
         if not self._is_plain(part):
             poorest = self._most_values(part, target)
             if poorest.slack is None:
@@ -237,12 +237,13 @@ class Cuts:
         return frozenset(found)
 
     def _set_in(self, choice: Choice) -> list[Literal]:
-        """That every setting has the value that it has in a choice."""
+        """Literals that every setting has the value that it has in a choice."""
         first = len(self.problem.decisions)
         return [Literal(first + number, index) for number, index in enumerate(self.problem.set_in(choice))]
 
     def _setting(self, part: Part, number: int, or_less: bool) -> Literal:
-        """That a setting has the value that a part had, or one with which the part does no better."""
+        """Literals that a setting has the value that a part had, or one with which the part does no
+        better."""
         setting, index = self.problem.settings[number], part.values[number]
         side: Side = "is"
         if or_less and setting.rising:

@@ -44,7 +44,7 @@ def stretches(tasks: Sequence[Asked], within: int) -> Iterator[Stretch]:
 
 
 def levels(deadlines: Sequence[int]) -> list[int]:
-    """The deadlines to examine: for each, the tasks that are due by then."""
+    """The deadlines to examine, for each the tasks that are due by then."""
     every = sorted({*deadlines})
     if len(every) <= SETS:
         return every

@@ -26,7 +26,7 @@ _AFTER = {
 
 @dataclass
 class _Text:
-    """A YAML text, its nodes, and what is to be replaced in it: from, to, by what."""
+    """A YAML text, its nodes, and its replacements: from, to, by what."""
 
     text: str
     root: MappingNode

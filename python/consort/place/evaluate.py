@@ -163,7 +163,7 @@ class Evaluator:
         return self._alone[key]
 
     def _least_alone(self, decision: Decision, place: Place) -> Mapping[str | None, Bound]:
-        """With the values of the settings that suit it best."""
+        """The bound with the values of the settings that suit it best."""
         counting = []
         for number, setting in enumerate(self.problem.settings):
             if setting.task == decision.task and place.master is not None:
@@ -231,7 +231,7 @@ class Evaluator:
     def _slack(
         self, plans: Mapping[str | None, Plan], order: Order
     ) -> tuple[int | None, str, tuple[str, ...]]:
-        """The least slack of some tasks in all modes; what fails if it is none, and the core on which."""
+        """The least slack of some tasks in all modes; the failure if there is none, and its core."""
         slacks = []
         for one in plans.values():
             bounds = response_times(one if order is None else ranked(one, order))

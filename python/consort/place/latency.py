@@ -17,7 +17,7 @@ from consort.plan import PlannedChannel, plan
 
 @dataclass(frozen=True)
 class End:
-    """One end of a channel: what its task pays for each reader."""
+    """One end of a channel: its task's cost for each reader."""
 
     channel: str
     task: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The placement as a problem of whole numbers, for CP-SAT: what holds of any placement, and the cuts."""
+"""The placement as a problem of whole numbers, for CP-SAT: constraints on any placement, and the cuts."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Model:
                         self.model.add_implication(variable, ~worker[place.master])
 
     def _loads(self) -> None:
-        """No core has a bound for tasks that ask for more time than there is."""
+        """Constrains loads: no core has a bound for tasks that ask for more time than there is."""
         platform = self.problem.system.platform_description
         for view, active in self.problem.active.items():
             system = self.problem.systems[view]
