@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The channels and devices of a plan: what holds the blocks, where, between whom."""
+"""The channels and devices of a plan: the implementation of each, its place, and its ends."""
 
 from __future__ import annotations
 

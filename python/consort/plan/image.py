@@ -23,7 +23,7 @@ def fnv1a(data: bytes) -> int:
 
 
 def names_of(tasks: Iterable[str], channels: Iterable[str]) -> bytes:
-    """The table of names: what a program with these tasks and channels is known by."""
+    """The table of names, which identifies a program with these tasks and channels."""
     words = [*(f"t{name}" for name in tasks), *(f"c{name}" for name in channels)]
     return "".join(f"{word}\0" for word in words).encode()
 

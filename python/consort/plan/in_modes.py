@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a run that goes from mode to mode: what its program has to have for all of them."""
+"""The plan of a run that goes from mode to mode: the parts that its program has for all of them."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ StandIn = Literal["stand-in"]
 
 @dataclass(frozen=True)
 class Binding:
-    """One member of a task's inputs or outputs and what it is read from or written to."""
+    """One member of a task's inputs or outputs, and its source or destination."""
 
     member: str
     """"" is the whole block."""
@@ -290,7 +290,7 @@ class PlannedDevice:
 
 @dataclass(frozen=True)
 class PlannedChain:
-    """A cause-effect chain and what it is allowed."""
+    """A cause-effect chain and its limits."""
 
     name: str
     path: tuple[str, ...]
