@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded runs: what a measuring program left, and the run folder made of it."""
+"""Recorded runs: a measuring program's raw records, and the run folder made of them."""
 
 from consort.record.description import Described, described
 from consort.record.environment import environment

@@ -213,7 +213,7 @@ def inside(folder: Path, name: str) -> Path:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Around what reads a record's tables: what they lack or hold too much of is `BadInput`.
+    """Wraps reads of a record's tables: missing or excess content is `BadInput`.
 
     A table's content decides which of its libraries objects, and how; that the record is damaged is all
     that its reader needs to know.

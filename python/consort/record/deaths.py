@@ -24,7 +24,7 @@ class Death:
 
 
 def deaths_of(raw: RawRun) -> list[Death]:
-    """In order; none where no core died, or nobody went on for it."""
+    """Deaths in order; none if no core died, or no other core went on for it."""
     events = raw.tables.get(EVENTS_TABLE)
     if events is None:
         return []

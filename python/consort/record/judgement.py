@@ -36,7 +36,7 @@ class Held(StrEnum):
 
     @property
     def exit_status(self) -> int:
-        """With which a command ends that gives this answer."""
+        """The exit status of a command that gives this answer."""
         return {Held.HELD: 0, Held.NOT_HELD: SystemFails.exit_status, Held.UNDECIDED: 4}[self]
 
 
