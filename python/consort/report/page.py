@@ -74,7 +74,7 @@ def render(run: Run) -> str:
 
 
 def environment_rows(environment: dict[str, Any]) -> list[tuple[str, str]]:
-    """The environment as label and text; what could not be found out is said to be unknown."""
+    """The environment as label and text; facts that could not be found out are said to be unknown."""
     rows: list[tuple[str, str]] = []
     for key, value in environment.items():
         if value is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slices of a simulation in a trace: what each core and the DMA did when."""
+"""Slices of a simulation in a trace: the activity of each core and the DMA over time."""
 
 from __future__ import annotations
 

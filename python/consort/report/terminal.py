@@ -43,7 +43,8 @@ _SERVED_OTHERWISE = (
 
 
 def print_verdict(run: Run) -> None:
-    """Prints how each configuration fared, what offloading cost, what the machine did, and the verdict."""
+    """Prints each configuration's result, the cost of offloading, the machine's disturbances, and the
+    verdict."""
     for line in verdict_lines(run):
         click.echo(line)
 
@@ -73,7 +74,7 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
 
 
 def files_of(run: Run) -> list[str]:
-    """The lines that say where the pages of a run are; what was not written has none."""
+    """The lines that say where the pages of a run are; pages that were not written have none."""
     pages = {"report: ": run.path / "report.html", "trace:  ": run.path / "trace.pftrace"}
     return [f"{head}{page}" for head, page in pages.items() if page.exists()]
 
