@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a plan: its program, its data, its processes on this machine, and what the judge says of it."""
+"""Runs a plan: its program, its data, its processes on this machine, and the judge's verdict on it."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Prepared:
         scratch: Path | None = None,
         live: Announcement | EnvironmentLacks | None = None,
     ) -> Iterator[Recording]:
-        """Runs the configuration; if this machine has too few CPUs for all cores at once, parts that are
+        """Records the configuration; if this machine has too few CPUs for all cores at once, parts that are
         independent of one another run one after another."""
         plans = configured_in_modes(ModePlans(self.plan, self.modes), key, options)
         made = plans.whole

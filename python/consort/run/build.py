@@ -130,7 +130,7 @@ def _key_of_own(unit: Path, flags: tuple[str, ...], system: System) -> tuple[str
 
 
 def _key(unit: Path, flags: tuple[str, ...], system: System, also: list[str]) -> tuple[str, list[str]]:
-    """The key of what a unit becomes, and the compiler with its options.
+    """The key of a unit's build, and the compiler with its options.
 
     The whole text that the compiler sees is the surest key of what a program is made of.
     """

@@ -54,7 +54,7 @@ class TaskData:
 
 def device_period_ps(plan: Plan, channel: PlannedChannel) -> int:
     """The period at which a device that is only described writes a channel: as often as its messages may
-    come; without a figure, once for each period of its fastest reader. 0: nobody reads it."""
+    come; without a figure, once for each period of its fastest reader. 0: no task reads it."""
     if channel.min_interarrival_ps is not None:
         return channel.min_interarrival_ps
     readers = [plan.tasks[name].period_ps for name in channel.readers if name in plan.tasks]

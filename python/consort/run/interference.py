@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interference: what keeps the machine busy beside the application, for as long as a configuration runs."""
+"""Interference: load on the machine beside the application, for as long as a configuration runs."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _TRIES = 1000
 
 
 class NoSuchRun(EnvironmentLacks):
-    """No run in progress is what was asked for."""
+    """An error: no run in progress matches."""
 
 
 class Announcement:

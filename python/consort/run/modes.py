@@ -73,7 +73,7 @@ class JudgedModes:
 
     @cached_property
     def _bounds(self) -> ModeBounds | None:
-        """None for what cannot be analysed, and the record says so."""
+        """The bounds; None if the system cannot be analysed, and the record says so."""
         try:
             return analyze_modes(self.plans.whole.system)
         except BadInput:
@@ -121,7 +121,7 @@ class JudgedModes:
         return gaps_of(self.plans, self._bounds, self.scale, raw, stays, verdicts)
 
     def phases(self, raw: RawRun, stays: Sequence[Stay]) -> dict[str, Any] | None:
-        """The table of what the parts of hand-overs took; None where no task changed its core."""
+        """The table of the times of hand-overs' parts; None if no task changed its core."""
         return phases_section(self.plans, self._bounds, self.scale, raw, stays)
 
     def hand_overs(self, raw: RawRun, stays: Sequence[Stay]) -> dict[str, Any] | None:

@@ -85,7 +85,7 @@ class Options:
 
 
 def asked_for(system: System, options: Options) -> System:
-    """The description as if it said itself what the options say instead: bounds are then of what is run."""
+    """The description with the values of the options: bounds are then of the system that is run."""
     given = {"seed": options.seed, "time_base": options.time_base}
     changes = {key: value for key, value in given.items() if value is not None}
     return system.model_copy(update={"run": system.run.model_copy(update=changes)}) if changes else system

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a program that records, for whoever runs one: its end, its notes, what the machine lacks."""
+"""Runs a program that records: its end, its notes, and the machine's deficiencies."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def execute(
     notes: list[str] | None = None,
     hangs: Callable[[int], bool] = lambda _pid: False,
 ) -> tuple[int, str]:
-    """Runs a program to its end, and returns its status and what it said on standard error.
+    """Runs a program to its end, and returns its status and its words on standard error.
 
     An interruption of this process ends it too. `seconds` is for the bar alone: how long it may take.
     `environment`: variables beside those of this process; `notes`: what happened to it is added to them.

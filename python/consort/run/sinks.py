@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives blocks that tasks wrote to sinks that are Python functions, when the run is over."""
+"""Passes the blocks that tasks wrote to the sinks that are Python functions, once the run is over."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from consort.run.data import call
 
 
 def sink_problems(plan: Plan, folder: Path) -> Iterator[str]:
-    """Calls the function of each sink with what each of its tasks wrote, as the raw run folder has it; what a
-    function says is wrong."""
+    """Calls the function of each sink with the blocks of each of its tasks, from the raw run folder; gives
+    the problems that functions report."""
     written = [
         (number, task, binding, str(device.reference))
         for number, task in enumerate(plan.tasks.values())

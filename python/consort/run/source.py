@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of a plan, in C++: its tasks' steps, the types of its channels, what is bound to what.
+"""The program of a plan, in C++: its tasks' steps, the types of its channels, the bindings.
 
 Everything else of a run stands in its configuration, so that a changed deadline compiles nothing.
 """

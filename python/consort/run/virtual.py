@@ -40,7 +40,7 @@ def plan_image(
     duration_ps: int,
     time_scale: int = 1,
 ) -> bytes:
-    """The image for a program with these layouts, the key `plan` of what it describes.
+    """The image for a program with these layouts, the key `plan` of its description.
 
     `keeps`: of these three-phase tasks, which keep data, one job is in flight at a time. `time_scale`
     stretches releases, deadlines and slots, and no execution. `BadDescription` with each figure that virtual
