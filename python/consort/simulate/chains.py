@@ -40,7 +40,7 @@ class ChainFigures:
 
     @property
     def share(self) -> Fraction:
-        """The largest share of what is allowed; 0 where nothing was seen, or all is allowed."""
+        """The largest share of a limit; 0 if nothing was seen, or there is no limit."""
         pairs = ((self.reaction, self.allowed_reaction), (self.age, self.allowed_age))
         shares = (Fraction(seen, allowed) for seen, allowed in pairs if seen is not None and allowed)
         return max(shares, default=Fraction(0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulation's jobs and slices as CSV; times in picoseconds, what did not happen is empty."""
+"""A simulation's jobs and slices as CSV; times in picoseconds, empty for events that did not happen."""
 
 from __future__ import annotations
 

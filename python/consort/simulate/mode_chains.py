@@ -13,7 +13,8 @@ from consort.simulate.modes import ModesSimulation, PreparedModes, simulate_mode
 
 
 def chains_of_modes(one: ModesSimulation) -> dict[str, Chains]:
-    """The longest that was seen in each mode, of a run with a trace; what spans a change is in no mode."""
+    """The longest times of the chains in each mode, of a run with a trace; a time that spans a change is in
+    no mode."""
     found: dict[str, Chains] = {}
     for segment in one.segments:
         jobs = segment.simulation.jobs

@@ -35,7 +35,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 def system_of(simulation: Simulation) -> dict[str, Any]:
-    """The configuration of a recording (consort.record.description) of what was simulated."""
+    """The configuration of a simulation's recording (consort.record.description)."""
     system = simulation.prepared.plan.system
     tasks = []
     for name in simulation.prepared.tasks:
@@ -94,7 +94,7 @@ def jobs_of(simulation: Simulation) -> NDArray[np.void]:
 
 
 def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Described) -> NDArray[np.void]:
-    """The rows of table `operations`: what the jobs of each channel's tasks wrote and read."""
+    """The rows of table `operations`: writes and reads by the jobs of each channel's tasks."""
     places = {name: number for number, name in enumerate(system.task_names)}
     moments_of = _Moments(simulation, jobs)
 

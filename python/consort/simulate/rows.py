@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of the engine's rows (engine/sim/record.hpp). Times in ticks; what did not happen is -1."""
+"""The layout of the engine's rows (engine/sim/record.hpp). Times in ticks; -1 for events that did not
+happen."""
 
 from __future__ import annotations
 
