@@ -173,7 +173,7 @@ def _result(future: Any) -> Any | None:
 
 
 def _look_after(client: Any, absence: Standstill) -> None:
-    """Sees to it that there is somebody who works."""
+    """Makes sure that there is a worker."""
     _wait_for_connection(client)
     with suppress(OSError, TimeoutError):
         if client.scheduler_info(n_workers=1)["workers"]:

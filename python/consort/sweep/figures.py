@@ -16,7 +16,7 @@ DURATIONS = ("shortest", "longest", "slot", "duration", "context_switch")
 
 @dataclass(frozen=True)
 class Figure:
-    """A column of results: Arrow's type, how several blocks' values are put together, what it is."""
+    """A column of results: Arrow's type, the way to combine several blocks' values, and its meaning."""
 
     name: str
     type: str
@@ -97,7 +97,7 @@ def parameters_of(sweep: Sweep) -> dict[str, tuple[Any, ...]]:
 
 
 def figures_of(sweep: Sweep) -> tuple[list[str], list[str]]:
-    """The names of what can be drawn, and of the parameters that it can be drawn over."""
+    """The names of columns that can be drawn, and of the parameters over which they can be drawn."""
     figures = [f.name for f in FIGURES[sweep.kind] if f.type in ("int64", "double")]
     figures += [name for name, _, _ in SHARES[sweep.kind]]
     parameters = ["analysis", *parameters_of(sweep)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a sweep: what it is of, and the cells that are finished, as Parquet files.
+"""The folder of a sweep: its subject, and the cells that are finished, as Parquet files.
 
 Each file appears whole or not at all, so a client may be killed at any moment. One client writes at a time.
 """

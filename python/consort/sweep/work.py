@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker computes some cells, one after another; a digest identifies its code."""
+"""The work of a sweep's worker: some cells, one after another; and the identity of its code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cell = tuple[int, int]
 
 
 class OtherCode(Exception):
-    """A worker has other code than the client: what they compute might differ."""
+    """An error: a worker has other code than the client, so their results might differ."""
 
 
 @dataclass
