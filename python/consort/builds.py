@@ -28,7 +28,8 @@ _LOCK = ".lock"
 
 
 def digest(parts: Iterable[str | bytes]) -> str:
-    """The key of what is made of these parts, in this order: 16 hexadecimal digits of their SHA-256."""
+    """The key of a build that is made of these parts, in this order: 16 hexadecimal digits of their
+    SHA-256."""
     found = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

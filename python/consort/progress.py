@@ -15,7 +15,7 @@ BAR_AFTER_S = 2.0
 
 
 def silent(_what: str, _share: float | None) -> None:
-    """The progress of what nobody watches."""
+    """The progress of an operation that nobody watches."""
 
 
 @contextmanager

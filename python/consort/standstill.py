@@ -14,7 +14,7 @@ STANDSTILL_S = 600.0
 
 
 class Standstill:
-    """Tells when what is waited for has not moved for `seconds`.
+    """Tells when an awaited process has not moved for `seconds`.
 
     `processes`: whose work is waited for. Time for which a busy machine lets one of them wait for a processor
     does not count.
@@ -29,7 +29,7 @@ class Standstill:
         self.moved()
 
     def moved(self) -> None:
-        """Something moved that `over` is not shown."""
+        """Notes a move that `over` is not shown."""
         self._seen: object = object()
 
     def over(self, seen: object) -> bool:

@@ -16,5 +16,5 @@ def obeyed(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """The text as it is, but with what a terminal would obey as Python writes it: \\x1b."""
+    """The text, with characters that a terminal would obey in Python's notation: \\x1b."""
     return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
