@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel module in a QEMU guest: runs a test of kernel-module/guest, reads what it says."""
+"""The kernel module in a QEMU guest: runs a test of kernel-module/guest, reads its output."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that `consort remote run` started: what is attached to one, and orders while it runs."""
+"""Programs that `consort remote run` started: their attached segments, and orders while they run."""
 
 from __future__ import annotations
 

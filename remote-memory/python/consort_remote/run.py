@@ -238,7 +238,7 @@ def owed(seed: int) -> dict[str, int]:
 
 
 def fence(seed: int) -> dict[str, int]:
-    """Windows detached under traffic to a slow memory: what comes of it after the fence."""
+    """The results of windows detached under traffic to a slow memory, after the fence."""
     result: dict[str, int] = _run(_pair(), ["fence", str(seed)])
     return result
 

@@ -81,7 +81,7 @@ def alone() -> Iterator[None]:
 
 
 def running() -> Hardware | None:
-    """The hardware, None where there is none; what a crashed one left is removed."""
+    """The hardware, None if there is none; removes leftovers of a crashed one."""
     path = socket_path(folder() / "hardware")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.settimeout(PATIENCE_S)

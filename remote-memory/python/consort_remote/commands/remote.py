@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort remote``: what is attached, to simulated hardware, programs, the kernel or virtual machines."""
+"""``consort remote``: segments attached to simulated hardware, programs, the kernel or virtual machines."""
 
 from __future__ import annotations
 
