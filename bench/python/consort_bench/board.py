@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort bench board`: what the executive takes on a bare core, in instructions and bytes, beside FreeRTOS.
+"""`consort bench board`: costs of the executive on a bare core, in instructions and bytes, beside FreeRTOS.
 
 Instructions are counted from the instant of a release to the first one of its job's step: on an idle core
 (dispatch), and where the job preempts a less urgent one, both with floating-point context (preempt). Another
@@ -96,7 +96,7 @@ def _peer_row(name: str, of: str, case: str, value: float) -> dict[str, Any]:
 
 
 def _goal(name: str, one: Counted, peer: dict[str, float], reason: str) -> dict[str, Any]:
-    """Against the limit of its own, or against FreeRTOS of the same run."""
+    """The goal against its own limit, or against FreeRTOS of the same run."""
     title = f"{one.figure}_instructions_{name}"
     case = next((case for case in PEER[one.figure] if case in peer), None)
     if title in MOST:

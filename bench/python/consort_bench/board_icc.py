@@ -39,7 +39,7 @@ def is_counted(who: Pair, board: str) -> bool:
 
 
 def run(options: Options) -> BenchResult:
-    """Every pair of the board that `options.board` names; what lacks here is a note, not a figure."""
+    """Runs every pair of the board that `options.board` names; a missing one is a note, not a figure."""
     assert options.board is not None
     messages = options.iterations or (QUICK_MESSAGES if options.quick else MESSAGES)
     rows: list[dict[str, Any]] = []

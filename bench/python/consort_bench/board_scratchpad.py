@@ -81,7 +81,7 @@ class Counted:
 
 
 def io_core_counts(board_name: str | None = None) -> dict[str, int]:
-    """Instructions of the I/O core's step at a slot's begin, by what it does."""
+    """Instructions of the I/O core's step at a slot's begin, by its actions."""
     spec = kernel_board(board_name)
     io_core = roles(spec)[1]
     images = board_program(spec, "io-core-count")
@@ -262,7 +262,7 @@ def _published(published: list[Published], benchmark: str, statistic: str, table
 
 
 def counts_of(spec: BoardSpec, io: dict[str, int], switch: int, tasks: list[Counted]) -> list[Count]:
-    """Everything that is counted, as it is stored."""
+    """All counts, as they are stored."""
     _, io_core, core = roles(spec)
     io_version, version = compiler_version(io_core), compiler_version(core)
     found = [Count(io_core.title, f"slot: {what}", n, io_version) for what, n in io.items()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort bench communication`: models of what messages cost, held against published points they never saw.
+"""`consort bench communication`: models of messages' costs, held against published points they never saw.
 
 A model that is fitted to all points shows nothing: each point that is judged was left out of the fit, and
 each error is printed. What is predicted are means and medians: no bound of `consort analyze` rests on them.

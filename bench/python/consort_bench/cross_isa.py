@@ -158,7 +158,7 @@ def gain(rows: list[Row]) -> float:
 
 
 def modify_rows(memory: Row) -> list[Row]:
-    """Local memory: what one core modifies in a time, beside the published."""
+    """Local memory: the data that one core modifies in a time, beside the published."""
     rates = [memory["bytes"] / ns for ns in memory["ns"]]
     here = {
         "local_memory": "this machine",

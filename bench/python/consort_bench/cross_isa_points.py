@@ -87,7 +87,7 @@ def largest_error(rows: list[dict[str, Any]], *, of_fitted: bool) -> float:
 
 
 def sensitivity() -> list[dict[str, Any]]:
-    """The fit again with other values of what is assumed: parameters, and the largest error not fitted."""
+    """The fit again with other values of the assumptions: parameters, and the largest error not fitted."""
     made = []
     for payload in PAYLOADS:
         for setup in SETUPS:

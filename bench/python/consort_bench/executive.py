@@ -115,7 +115,7 @@ def run(options: Options) -> BenchResult:
 def alternating(
     executive: Executive, count: int, seconds: float, progress: Progress
 ) -> tuple[Rounds, dict[str, str]]:
-    """So many rounds of each, the order turning, and why there are none of one that cannot be had."""
+    """Rounds of each in turn, in alternating order; and, for one that cannot be had, the reason."""
     period_ns = executive.period_ps // 1000
     jobs = max(1, round(seconds * 1e9 / period_ns))
     cpu, priority = executive.cpu, executive.priority

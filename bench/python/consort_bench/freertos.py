@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FreeRTOS on a board's core, beside the executive: what a task's wake-up takes there, counted.
+"""FreeRTOS on a board's core, beside the executive: the cost of a task's wake-up there, counted.
 
 The kernel's sources come inside a crate, which cargo fetches; nothing of it is part of Consort. Our own are
 the program and its configuration (bench/peers/freertos).

@@ -113,7 +113,7 @@ WANTED: tuple[Wanted, ...] = (
 
 
 def goals(figures: Figures, latest: list[dict[str, Any]], iox_reason: str) -> list[dict[str, Any]]:
-    """Every goal, with what it says in each regime of this run.
+    """Every goal, with its value in each regime of this run.
 
     `value` and `limit` are those of the regime that the run saw most of; `met` holds for all of them.
     """

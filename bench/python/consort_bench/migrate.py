@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort bench migrate`: what it costs that a job can move in mid-job, what a move takes; shared regions.
+"""`consort bench migrate`: the cost of jobs that can move in mid-job, the cost of a move; shared regions.
 
 Each sample step runs in turn, in one process, natively, as C of WebAssembly, and as that C instrumented for
 migration; then its jobs move at every safepoint between two instances, and as many bytes are copied barely.

@@ -38,7 +38,7 @@ SHARED_CPUS = (
 
 @dataclass(frozen=True)
 class Recording:
-    """One configuration: what the program recorded, and the load that ran beside it."""
+    """One configuration: the program's record, and the load that ran beside it."""
 
     raw: RawRun
     interference: RawRun | None = None

@@ -21,7 +21,7 @@ NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 @dataclass(frozen=True)
 class Published:
-    """One row: `of` holds the columns that say what the number is of, `text` the number as it is printed."""
+    """One row: `of` holds the columns that identify the number, `text` the number as it is printed."""
 
     of: dict[str, str]
     statistic: str

@@ -101,7 +101,7 @@ PROVENANCE: dict[str, tuple[str, str, str]] = {
 
 
 class NoFit(ValueError):
-    """No value of a parameter gives the published figure."""
+    """An error: no value of a parameter gives the published figure."""
 
 
 def fitted(plateau: float, improvement: float, start: Qdma | None = None) -> Qdma:

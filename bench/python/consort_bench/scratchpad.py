@@ -200,7 +200,8 @@ def _packets(milliseconds: int) -> list[dict[str, Any]]:
 
 
 def bandwidth_rows(rows: list[dict[str, Any]], published: list[Published]) -> list[dict[str, Any]]:
-    """Section VII.B: what came back, in virtual time and on this machine, beside the published [Mb/s]."""
+    """Section VII.B: the bandwidth that came back, in virtual time and on this machine, beside the published
+    [Mb/s]."""
     printed = {row.of["of"]: row.value for row in published if row.statistic == "outgoing bandwidth"}
     return [
         {

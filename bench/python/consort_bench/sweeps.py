@@ -25,7 +25,7 @@ def sweep_file(name: str) -> Path:
 
 
 def points_of(name: str, sets: int, root: Path, workers: LocalCluster, progress: Progress) -> Sequence[Point]:
-    """The points of a sweep with so many sets; what was finished before under `root` is not done again."""
+    """The points of a sweep with so many sets; points finished before under `root` are not computed again."""
     cells = Cells(spec_of(load_sweep(sweep_file(name), sets)))
     folder = root / "sweeps" / f"{name}-{identity(cells)[:16]}"
     found: list[Point] = []
