@@ -366,9 +366,9 @@ def judged(case: Case, folder: Path) -> tuple[str, str] | None:
         analysed = system if case.mode is None else plan(system, "analysis", mode=case.mode)
     except BadInput:
         return None
-    computed = any(device.kind == "function" for device in made.devices.values())
-    if computed or not reads_its_plan(made):
-        return None  # the functions of these descriptions return nothing that could be rows
+    rows = any(device.kind in ("function", "recording") for device in made.devices.values())
+    if rows or not reads_its_plan(made):
+        return None  # the rows of these descriptions are no inputs: a plan alone reads them
     length = Duration(case.duration)
     simulated = consort.simulate(analysed, length, seed=case.seed, root=folder)
     executed = consort.run(
