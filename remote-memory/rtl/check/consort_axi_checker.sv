@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of AXI4 that one can see at an interface, for simulation: handshakes, reset, shape and place of bursts, attributes, strobes, WLAST
 // and RLAST, exclusive accesses, answers only to what was asked, with its id and in the order of that id. Both sides are held to them.
-// Which of the published rules each assertion stands for: docs/explanation/axi-rules.md.
+// Which of the published rules each assertion stands for: docs/axi-rules.md.
 module consort_axi_checker
   import consort_remote_pkg::*;
 #(
