@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long `acquire` takes at most (theorem 36, docs/explanation/shared-regions.md).
+// How long `acquire` takes at most (theorem 36, docs/explanation/channels.md).
 #pragma once
 
 #include <cstdint>

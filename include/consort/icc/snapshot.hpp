@@ -17,7 +17,7 @@
 // Bounds, independent of the other side and of scheduling: update = Readers word loads, 3 word stores, one
 // copy of T, and, of a small value, another copy and 2 word stores; read = 3 word accesses, one stamp, at
 // most one copy, and, of a small value, 2 word loads and at most another copy. Memory: 2 (Readers + 1) slots.
-// The argument, and what readers may see of one another, stand in docs/explanation/snapshot.md; the orderings
+// The argument, and what readers may see of one another, stand in docs/explanation/channels.md; the orderings
 // are E6, E7, E10 and E11 of sync_points.hpp.
 //
 // A read is never older than the last update completed before it began, and each reader for itself never goes

@@ -24,7 +24,7 @@
 // most K stamps, one copy of T out of the ring and one into the caller's variable. Nobody ever waits. A
 // reader that comes later than K allows finds out by a word that the writer changes before it overwrites a
 // version, and answers `overtaken`: never a mixture of two versions. The orderings are E12 and E13 of
-// sync_points.hpp; the argument stands in docs/explanation/versions.md.
+// sync_points.hpp; the argument stands in docs/explanation/channels.md.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ LATENCY_SOURCE = f"{_DOC}, theorem 14"
 WHOLE_SOURCE = f"{_DOC}, theorem 15"
 PAPER_SOURCE = "Coppik et al., NG-RES 2025 (low-latency-icc), section 4.2, last paragraph, as printed"
 AGE_SOURCE = f"{_DOC}, theorem 16"
-SNAPSHOT_SOURCE = "docs/explanation/snapshot.md (Simpson 1990)"
+SNAPSHOT_SOURCE = "docs/explanation/channels.md (Simpson 1990)"
 WORD_BYTES = 4
 # Words of a mailbox's write (the acknowledgement, the one carried back, the sequence), and of its read.
 MAILBOX_WORDS = 3

@@ -187,7 +187,7 @@ ROWS: tuple[Row, ...] = (
     ),
     _row("Channel size", "bytes", "the compiled type", "AAAAAAA", "channels"),
     _row("Channel capacity", "blocks", "queue: required where steps execute", "AAASSSS", "channels"),
-    _row("Channel communication", "word", "by its chains", "AAASSSR", "versions"),
+    _row("Channel communication", "word", "by its chains", "AAASSSR", "channels"),
     _row("Channel flow", "number or text", "required of a subscription", "A.....A", "scratchpad-kernel"),
     _row(
         "Channel min_interarrival",
@@ -218,7 +218,7 @@ ROWS: tuple[Row, ...] = (
         "A channel leads from each task to the next; what passes along a chain passes there.",
     ),
     _row("Chain reaction age", "time", "anything is allowed", "AAAAAAR", _ANALYSES),
-    _row("Chain communication", "word", "implicit", "AAASSSR", "versions"),
+    _row("Chain communication", "word", "implicit", "AAASSSR", "channels"),
     # Cores.
     _row("Scheduling policy", "word", "fixed-priority", "AAASSSA", _EXECUTIVE),
     _row("Scheduling context_switch", "time", "the platform's; else no bound", "AAAAFF.", _ANALYSES, _REAL),

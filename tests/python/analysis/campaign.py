@@ -119,7 +119,7 @@ UNNUMBERED = {"jitter-three-phase": "three-phase", "sizes": "–"}
 
 
 def table() -> str:
-    """The record as the table of docs/explanation/campaigns.md."""
+    """The record as the table of docs/explanation/analyses.md."""
     lines = [
         "| term | theorem | simulator | `campaign.py` | systems before | of the record | bounds | exceeded |"
     ]

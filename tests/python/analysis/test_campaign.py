@@ -10,7 +10,7 @@ import pytest
 from consort.model import System
 from consort.run import sizes
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "campaigns.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "analyses.md"
 
 
 @pytest.mark.parametrize("name", campaign.TERMS)
