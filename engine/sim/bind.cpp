@@ -480,7 +480,7 @@ void bind_sim(nb::module_& module) {
                "One run: figures of each task and, with trace, a row for each job and each stretch of time.");
     module.def("sim_run_in_virtual_time", &run_in_virtual_time, "system"_a, "duration"_a, "seed"_a = 0,
                "execution"_a = "uniform", "arrival"_a = "uniform", "trace"_a = false,
-               "The same by the executive in virtual time (docs/explanation/virtual-time.md).");
+               "The same by the executive in virtual time (docs/explanation/executive.md).");
     module.def("sim_run_modes", &run_modes, "modes"_a, "duration"_a, "seed"_a = 0, "execution"_a = "uniform",
                "arrival"_a = "uniform", "trace"_a = false, "progress"_a = nb::none(),
                "One run with changes of mode: figures of each task by mode, and the changes.");

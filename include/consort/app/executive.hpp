@@ -2,7 +2,7 @@
 //
 // One core that releases tasks: from the timer to the end of each job. Local jobs, jobs that suspend
 // themselves once, and the master's side of offloaded jobs (send, wait, receive; what happens when the
-// answer does not come). docs/explanation/simulator.md has the rules, docs/explanation/virtual-time.md who
+// answer does not come). docs/explanation/simulator.md has the rules, docs/explanation/executive.md who
 // calls what.
 //
 // A job that waits off the core is two parts that run to completion each, so that one stack carries all

@@ -443,7 +443,7 @@ def test_bad_description_is_raised_with_all() -> None:
 
 
 def test_the_example_of_the_documentation() -> None:
-    text = (ROOT / "docs" / "explanation" / "plan.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "explanation" / "executive.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code.replace("examples/", f"{ROOT}/examples/"), names)

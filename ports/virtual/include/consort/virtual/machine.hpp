@@ -2,7 +2,7 @@
 //
 // Cores under a clock that the host's does not touch: the executive, the dispatcher and the three-phase
 // kernel of the target library, in one process and one thread, the same on every run and every host.
-// docs/explanation/virtual-time.md.
+// docs/explanation/executive.md.
 #pragma once
 
 #include <cstdint>
