@@ -77,7 +77,7 @@ inline void transform(const Constants& constants, const float* window, float* re
     arrange(constants, window, real, imaginary);
     for (std::uint32_t half = 1; half < samples; half *= 2) {
         stage(constants, half, real, imaginary);
-        // Where the job may go on on another processor (docs/how-to/migrate-in-mid-job.md).
+        // Where the job may go on on another processor (docs/explanation/migration.md).
         consort::safepoint();
     }
 }
