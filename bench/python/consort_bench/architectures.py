@@ -78,7 +78,7 @@ def figures(us: float) -> str:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as docs/explanation/architectures.md has them."""
+    """The rows as docs/explanation/design.md has them."""
     lines = ["| moved | at once | in pieces of 4 KiB | by pages |", "| --- | --- | --- | --- |"]
     for row in rows:
         name = (

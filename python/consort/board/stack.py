@@ -4,7 +4,7 @@
 All jobs of a core run on one stack. A job lies on top of what it preempts, so of each level of urgency
 one job at most is there at once; under earliest deadline first, where a late job's deadline says nothing of
 its length, one of each task. The bound is the program's own use, for each level an interrupt and the job that
-needs most of it, and one more interrupt. docs/explanation/emulated-boards.md says what it rests on.
+needs most of it, and one more interrupt. docs/how-to/boards.md says what it rests on.
 """
 
 from __future__ import annotations

@@ -44,6 +44,8 @@ def _row(keys: str, unit: str, absent: str, cells: str, page: str, why: str = ""
 
 _ANALYSES, _EXECUTIVE, _MODES = "analyses", "executive", "mode-changes"
 _DESIGN = "system"
+# Pages that are not among the explanations.
+_PAGES = {_DESIGN: "system-yaml.md", "boards": "../how-to/boards.md"}
 _REAL = "Here the real cost is what it is; the judge holds what was measured against the bound."
 _PLAYED = "Nothing plays it where steps execute: it is an assumption of the bound, and the run says so."
 
@@ -116,7 +118,7 @@ ROWS: tuple[Row, ...] = (
         "three-phase",
         "One that is unlike the compiled type is refused when it is compiled.",
     ),
-    _row("Footprint stack", "bytes", "what the compiler finds", "A....A.", "emulated-boards"),
+    _row("Footprint stack", "bytes", "what the compiler finds", "A....A.", "boards"),
     _row("Task on execution master", "core", "local", "AAASSSS", _EXECUTIVE),
     _row("Task dispatch", "", "accesses of the channels", "AAAAFFF", "offload", _REAL),
     _row("Dispatch send receive", "time", "accesses of the channels", "AAAAFFF", "offload", _REAL),
@@ -342,7 +344,7 @@ def page() -> str:
         names = ", ".join(f"`{key.partition('.')[2]}`" for key in row.keys)
         where = _PARTS.get(part, part)
         cells = " | ".join(CELLS[cell] for cell in row.cells)
-        target = "system-yaml.md" if row.page == _DESIGN else f"../explanation/{row.page}.md"
+        target = _PAGES.get(row.page, f"../explanation/{row.page}.md")
         lines.append(
             f"| {f'{where}: ' if where else ''}{names} | {row.unit or '–'} | {row.absent} | {cells} |"
             f" [{row.page}]({target}) |"

@@ -11,7 +11,7 @@ from consort_bench.cross_isa_points import LARGE, SMALL, model_of
 from consort_bench.qdma import DIRECTIONS, MIB
 from consort_bench.registry import Options
 
-PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "architectures.md"
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "design.md"
 
 
 def test_the_page_has_the_table_that_the_command_prints() -> None:
