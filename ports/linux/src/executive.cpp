@@ -139,18 +139,15 @@ class Executive {
             std::fprintf(stderr, "the run was ended by its time bound of %.0f s: %s\n",
                          std::chrono::duration<double>(time_limit).count(), why.c_str());
         } else if (outcome.interrupted_by != 0) {
-            std::fprintf(stderr, "the run was ended by signal %d (%s)\n", outcome.interrupted_by,
-                         ::strsignal(outcome.interrupted_by));
+            std::fprintf(stderr, "the run was ended by %s\n", signal_words(outcome.interrupted_by).c_str());
         } else if (status.signal != 0) {
-            std::fprintf(stderr,
-                         "the recorder was ended by signal %d (%s): what it had not "
-                         "written is lost\n",
-                         status.signal, ::strsignal(status.signal));
+            std::fprintf(stderr, "the recorder was ended by %s: what it had not written is lost\n",
+                         signal_words(status.signal).c_str());
         } else {
             broken_off = false;
         }
         if (status.signal != 0 && shared_.run[0].start.load() != 0) {
-            complete_record(config_, catalogue_, shared_, raw_, shared_.run[0].start.load());
+            complete_record(config_, catalogue_, shared_, raw_, shared_.run[0].start.load(), false);
         }
         if (broken_off) {
             return system_fails;
@@ -466,7 +463,7 @@ class Executive {
             }
             if (child == recorder_) {
                 unasked_ = true;
-                sentences_.push_back("the recorder was " + by_signal("stopped", signal) +
+                sentences_.push_back("the recorder was stopped by " + signal_words(signal) +
                                      " and was continued after 2 s");
                 known.since = 0;
                 ::kill(children[child].pid, SIGCONT);
@@ -476,17 +473,12 @@ class Executive {
             }
         }
     }
-    static std::string by_signal(const std::string& did, int signal) {
-        return did + " by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
-    }
     // How a process ended, in words.
     [[nodiscard]] std::string manner(std::size_t child, const ChildStatus& status) const {
         if (child < stopped_.size() && stopped_[child].signal != 0) {
-            return "the process was " + by_signal("stopped", stopped_[child].signal) + " and was ended";
+            return "the process was stopped by " + signal_words(stopped_[child].signal) + " and was ended";
         }
-        return status.signal != 0 ? "the process was " + by_signal("ended", status.signal)
-                                  : "the process ended with status " + std::to_string(status.code) +
-                                        " before its last job; a step must return, not exit";
+        return ending_words(status);
     }
 
     // Whoever gave no sign of life is ended before others go on for it.
@@ -692,7 +684,7 @@ int executive_of(int argc, char** argv, Of of, RunProgram run) {
             const Ticks start = start_of(arguments.raw);
             if (start != 0) {
                 SharedRun nothing(config);
-                complete_record(config, mine, nothing, arguments.raw, start);
+                complete_record(config, mine, nothing, arguments.raw, start, false);
             }
             return start != 0 ? good : system_fails;
         }

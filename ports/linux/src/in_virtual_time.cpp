@@ -118,7 +118,7 @@ class Steps final : public vt::Observer {
         // One that was given up before it began is over already.
         if (t.next <= job.seq) {
             begin(task, job, now);
-            compute(t);
+            compute_step(t);
         }
     }
 
@@ -138,7 +138,7 @@ class Steps final : public vt::Observer {
         if (t.next <= job.seq) {
             begin(task, job, now);
             if ((job.status & job_status::held) == 0) {
-                compute(t);
+                compute_step(t);
             }
         }
         advance(now);
@@ -297,7 +297,7 @@ class Steps final : public vt::Observer {
     }
 
     // The job that began last. A stand-in's own execution is the executive's: nothing burns time here.
-    void compute(Running& t) {
+    void compute_step(Running& t) {
         if (t.stand_in) {
             return;
         }
@@ -383,12 +383,11 @@ class Computation {
             return status.code;
         }
         if (outcome.interrupted_by != 0) {
-            std::fprintf(stderr, "the run was ended by signal %d (%s)\n", outcome.interrupted_by,
-                         ::strsignal(outcome.interrupted_by));
+            std::fprintf(stderr, "the run was ended by %s\n", signal_words(outcome.interrupted_by).c_str());
         } else {
             explain(status);
         }
-        keep_record();
+        complete_record(config_, catalogue_, shared_, raw_, Steps::start, true);
         return system_fails;
     }
 
@@ -448,27 +447,10 @@ class Computation {
         if (ended_) {
             const auto s = std::chrono::duration_cast<std::chrono::seconds>(longest(task)).count();
             text += "the step did not end within " + std::to_string(s) + " s and was ended";
-        } else if (status.signal != 0) {
-            text += "the process was ended by signal " + std::to_string(status.signal) + " (" +
-                    ::strsignal(status.signal) + ")";
         } else {
-            text += "the process ended with status " + std::to_string(status.code) +
-                    " before its last job; a step must return, not exit";
+            text += ending_words(status);
         }
         std::fprintf(stderr, "%s\n", text.c_str());
-    }
-
-    void keep_record() {
-        RawWriter writer(raw_, "consort run", true);
-        RecordTables tables(config_, catalogue_, shared_);
-        RecordFiles files(raw_, tables.names(), RecordTables::jobs_table);
-        tables.take_up(files, raw_);
-        tables.drain(files);
-        files.close();
-        if (files.error() != 0) {
-            throw std::system_error(files.error(), std::generic_category(), "the record");
-        }
-        tables.complete(writer, files, Steps::start, {});
     }
 
     const RunConfig& config_;

@@ -87,7 +87,7 @@ def made_rows(system: System, given: FunctionInput, dtype: np.dtype[Any]) -> NDA
 
 
 def _array(system: System, function: PythonReference, returned: Any) -> NDArray[Any]:
-    """What a Python function returned, as an array; `BadInput` where its rows are unlike."""
+    """A Python function's result as an array; `BadInput` where its rows are unlike."""
     try:
         return np.asarray(returned)
     except ValueError as error:

@@ -302,7 +302,7 @@ def _judge(
 
 
 def _expected(prepared: Prepared, recording: Recording, problems: list[str] | None) -> dict[str, Expected]:
-    """What each task's outputs had to be, of those that can be known."""
+    """The expected outputs of each task, as far as they can be known."""
     try:
         expected = expected_outputs(
             recording.replay,

@@ -122,7 +122,7 @@ class SynchronizedProcess {
         std::uint64_t message = token_time(until);
         if (::write(STDIN_FILENO, &message, sizeof message) != sizeof message ||
             ::read(STDIN_FILENO, &message, sizeof message) != sizeof message) {
-            // The keeper of the time is gone, and the run with it.
+            // The process that keeps the time is gone, and the run with it.
             ::_exit(1);
         }
         instant = token_time(message);

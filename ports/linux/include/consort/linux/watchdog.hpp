@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <string>
@@ -53,6 +54,17 @@ struct ChildStatus {
 
     [[nodiscard]] bool failed() const { return signal != 0 || code != 0; }
 };
+
+[[nodiscard]] inline std::string signal_words(int signal) {
+    return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
+}
+
+// How a process that computes steps ended before its last job, in words.
+[[nodiscard]] inline std::string ending_words(const ChildStatus& status) {
+    return status.signal != 0 ? "the process was ended by " + signal_words(status.signal)
+                              : "the process ended with status " + std::to_string(status.code) +
+                                    " before its last job; a step must return, not exit";
+}
 
 struct Outcome {
     std::vector<ChildStatus> children;  // in the order of `add`

@@ -298,14 +298,18 @@ class RecordTables {
     std::array<std::uint64_t, statuses.size()> with_status_{};
 };
 
-// What the recorder left where it ended before the run did: completed from its files. What the rings held
-// then is newer than what it had not written yet, and is left out.
+// Completes the record of a process that ended before the run did, from its files. `rings`: what lies in the
+// rings follows what is in the files. Where the recorder had taken rows out and not written them yet, it does
+// not, and is left out.
 inline void complete_record(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared,
-                            const std::filesystem::path& raw, Ticks start) {
+                            const std::filesystem::path& raw, Ticks start, bool rings) {
     RawWriter writer(raw, "consort run", true);
     RecordTables tables(config, catalogue, shared);
     RecordFiles files(raw, tables.names(), RecordTables::jobs_table);
     tables.take_up(files, raw);
+    if (rings) {
+        tables.drain(files);
+    }
     files.close();
     if (files.error() != 0) {
         throw std::system_error(files.error(), std::generic_category(), "the record");
