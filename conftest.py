@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import costs
 import pytest
 import stacks
 from by_files import pytest_xdist_make_scheduler  # noqa: F401
@@ -44,19 +45,21 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
         signal.signal(number, default)
 
 # Families whose tests compile, emulate or simulate hardware. Of these `make test` runs the tests marked
-# `representative` and a tenth of the others, and a tenth of the tests of real time; all others it runs.
-HEAVY = (
-    "remote-memory/tests",
-    "tests/board",
-    "tests/cross",
-    "tests/migrate",
-    "tests/python/bench",
-    "tests/python/experiments",
-    "tests/python/migrate",
-    "tests/python/probe",
-    "tests/python/run",
-)
+# `representative` and one of so many of the others; of the tests of real time, and of those that
+# tests/costly.txt lists, one of TENTH; all others it runs.
 TENTH = 10
+HEAVY = {
+    "remote-memory/tests/programs": TENTH,
+    "remote-memory/tests/rtl": 40,
+    "tests/board": 20,
+    "tests/cross": TENTH,
+    "tests/migrate": TENTH,
+    "tests/python/bench": 40,
+    "tests/python/experiments": TENTH,
+    "tests/python/migrate": TENTH,
+    "tests/python/probe": TENTH,
+    "tests/python/run": TENTH,
+}
 # A test hangs when it has run so long [s] and used no CPU time in the last third of it, or more than this in
 # all: a machine that does much else makes neither true.
 HANGS_S = PATIENCE
@@ -76,16 +79,22 @@ def is_realtime(item: pytest.Item) -> bool:
     return item.get_closest_marker("realtime") is not None
 
 
-def is_heavy(item: pytest.Item) -> bool:
-    """Says whether a test belongs to a heavy family, or needs the machine to itself."""
-    place = item.path.relative_to(ROOT)
-    return is_realtime(item) or any(place.is_relative_to(folder) for folder in HEAVY)
+def one_of(item: pytest.Item) -> int:
+    """How many tests of its kind there are for each that `make test` runs; 1 where it runs all of them."""
+    file, test = costs.names(item.nodeid)
+    family = next((number for folder, number in HEAVY.items() if file.startswith(f"{folder}/")), 1)
+    rare = is_realtime(item) or not costs.COSTLY.isdisjoint((file, test))
+    return max(family, TENTH if rare else 1)
 
 
 def sampled(item: pytest.Item, number: str) -> bool:
-    """Says whether a test belongs to the tenth that `number` (of tests/sample) chooses."""
-    name = item.nodeid.partition("[")[0]
-    return hashlib.sha256(f"{number}:{name}".encode()).digest()[0] * TENTH < 256
+    """Says whether a test belongs to the part of its family that `number` (of tests/sample) chooses.
+
+    Tests that share a costly set-up are chosen together.
+    """
+    file, _ = costs.names(item.nodeid)
+    name = file if file in costs.COSTLY else item.nodeid
+    return int.from_bytes(hashlib.sha256(f"{number}:{name}".encode()).digest()[:4]) % one_of(item) == 0
 
 
 def runs_in(tier: str, item: pytest.Item, number: str) -> bool:
@@ -94,9 +103,7 @@ def runs_in(tier: str, item: pytest.Item, number: str) -> bool:
     if item.get_closest_marker("slow") is not None:
         return False
     if tier == "check":
-        return not is_heavy(item) and item.path.is_relative_to(HERE / "python")
-    if not is_heavy(item):
-        return True
+        return one_of(item) == 1 and item.path.is_relative_to(HERE / "python")
     return item.get_closest_marker("representative") is not None or sampled(item, number)
 
 
@@ -194,6 +201,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Of the processes that share the tests the one that collects their results.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Unsteady(ROOT / "build" / "tests" / "unsteady.txt"))
+        config.pluginmanager.register(costs.Recorder())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -201,6 +209,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if tier == "test":
         number = (HERE / "sample").read_text(encoding="ascii").strip()
         terminalreporter.line(
-            f"heavy families: representatives and sample {number} of tests/sample; the same again: "
+            f"costly tests: representatives and sample {number} of tests/sample; the same again: "
             f".venv/bin/pytest --tier test"
         )

@@ -16,12 +16,14 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
+import costs  # noqa: E402
 import stacks  # noqa: E402
 from effort import PATIENCE  # noqa: E402
 
@@ -197,22 +199,35 @@ def skips(stages: Sequence[Stage]) -> Stage:
     return Stage("skips", [[str(PYTHON), "tools/check_skips.py", *found]])
 
 
-def stages_of(tier: str) -> list[Stage]:
+def stages_of(tier: str) -> list[tuple[Stage, ...]]:
+    """The stages of a tier, one after the other; those of one tuple run beside each other."""
+    made: list[tuple[Stage, ...]]
+    # mypy has one processor only: what lint leaves is the compilers'.
     if tier == "check":
-        made = [Stage("lint", [["tools/lint.sh", "changed"]]), cpp("gcc", quick=True), python("check")]
+        made = [(Stage("lint", [["tools/lint.sh", "changed"]]), cpp("gcc", quick=True)), (python("check"),)]
     elif tier == "test":
-        made = [
-            Stage("lint", [["tools/lint.sh", "quick"]]),
-            cpp("others"),
-            cpp("asan"),
-            cpp("tsan"),
-            python("test"),
-        ]
+        made = [(Stage("lint", [["tools/lint.sh", "quick"]]), cpp("others"))]
+        made += [(cpp("asan"),), (cpp("tsan"),), (python("test"),)]
     else:
-        made = [Stage("lint", [["tools/lint.sh"]]), cpp("gcc"), cpp("clang"), cpp("asan"), cpp("tsan")]
-        made += [python("slow"), Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
-        made += [real_time(load) for load in (0, 4, 12)]
-    return [*made, skips(made)]
+        alone = [Stage("lint", [["tools/lint.sh"]]), cpp("gcc"), cpp("clang"), cpp("asan"), cpp("tsan")]
+        alone += [python("slow"), Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
+        alone += [real_time(load) for load in (0, 4, 12)]
+        made = [(stage,) for stage in alone]
+    return [*made, (skips([stage for together in made for stage in together]),)]
+
+
+def ended(stages: Sequence[tuple[Stage, ...]]) -> Iterator[tuple[Stage, int, float]]:
+    """Runs the stages; of each its status, and how long it took [s]."""
+
+    def timed(stage: Stage) -> tuple[int, float]:
+        started = time.monotonic()
+        return run(stage, hangs=stage.name.startswith("cpp")), time.monotonic() - started
+
+    for together in stages:
+        print(f"== {' beside '.join(stage.name for stage in together)}", flush=True)
+        with ThreadPoolExecutor(len(together)) as pool:
+            for stage, (status, took) in zip(together, pool.map(timed, together), strict=True):
+                yield stage, status, took
 
 
 def setup_of(tier: str) -> list[tuple[str, list[str]]]:
@@ -242,11 +257,8 @@ def main() -> None:
     times = {"set-up": time.monotonic() - begun}
     print(f"set-up: {times['set-up']:.0f} s", flush=True)
     total = [0, 0, 0]
-    for stage in stages_of(tier):
-        print(f"== {stage.name}", flush=True)
-        started = time.monotonic()
-        status = run(stage, hangs=stage.name.startswith("cpp"))
-        times[stage.name] = time.monotonic() - started
+    for stage, status, took in ended(stages_of(tier)):
+        times[stage.name] = took
         passed, failed, skipped, names = cases(stage.results)
         total = [a + b for a, b in zip(total, (passed, failed, skipped), strict=True)]
         good = status == 0
@@ -256,12 +268,13 @@ def main() -> None:
         else:
             print(tail(stage.log, stage.shown))
         before = f"{last[stage.name]:.0f} s before" if stage.name in last else "the first here"
-        print(f"   {times[stage.name]:.0f} s ({before})", flush=True)
-        table.append((stage.name, "passed" if good else "FAILED", times[stage.name]))
+        print(f"   {took:.0f} s ({before})", flush=True)
+        table.append((stage.name, "passed" if good else "FAILED", took))
     if tier == "slow" and not failures:
         number = int(SAMPLE.read_text(encoding="ascii"))
         SAMPLE.write_text(f"{number + 1}\n", encoding="ascii")
-        print(f"tests/sample is {number + 1} now: commit it, and make test runs another tenth")
+        costs.write()
+        print(f"tests/sample is {number + 1} now: commit it and tests/costly.txt; make test runs other tests")
     if not failures:
         TIMES.write_text(json.dumps(last | times, indent=1), encoding="utf-8")
     print(f"\n{'stage':<12} {'result':<8} {'time [s]':>8} {'before':>8}")

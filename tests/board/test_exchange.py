@@ -54,7 +54,6 @@ def title(value: object) -> str | None:
 
 # Each processor once. Another place or policy of access is another build.
 REPRESENTATIVES = [
-    ("versal", pair("r5f", "a72")),
     ("versal", pair("r5f", "x86-64")),
     ("versal", pair("a72", "riscv64")),
     ("mps2", pair("m4f", "armv7")),

@@ -29,6 +29,7 @@ NOT_PREEMPTIVE = [
     ("versal", "a72-0", "a72"),
     ("zynq-ultrascale-plus", "r5f-1", "r5f"),
 ]
+ALONE = ("stm32mp157", "riscv-virt32", "zynq-ultrascale-plus")
 BOARDS = {"stm32mp157": "mps2", "zynq-ultrascale-plus": "zynqmp"}
 TASKS = {"fast": (200, 0), "middle": (1000, 100), "slow": (4000, 0)}  # period and offset [us]
 FIXED, NON_PREEMPTIVE = "fixed-priority", "fixed-priority-non-preemptive"
@@ -57,8 +58,14 @@ def of(run: executive.Recorded, tasks: list[str], name: str) -> np.ndarray:
     return run.jobs[run.jobs["task"] == tasks.index(name)]
 
 
-@pytest.mark.representative
-@pytest.mark.parametrize(("platform", "core", "processor"), PREEMPTIVE)
+@pytest.mark.parametrize(
+    ("platform", "core", "processor"),
+    [
+        # Other tests represent the other boards.
+        pytest.param(*given, marks=[pytest.mark.representative] if given[0] in ALONE else [])
+        for given in PREEMPTIVE
+    ],
+)
 def test_the_more_urgent_task_preempts(tmp_path: Path, platform: str, core: str, processor: str) -> None:
     run, tasks = recorded(description(tmp_path, platform, core, FIXED), platform)
     assert run.lost == 0

@@ -141,8 +141,7 @@ def test_an_answer_that_is_late_is_held(tmp_path: Path, wait: str) -> None:
     assert not mine["status"].any() and not verdict.ok
 
 
-@pytest.mark.representative
-@waits
+@pytest.mark.parametrize("wait", ["spin", pytest.param("sleep", marks=pytest.mark.representative)])
 def test_a_late_answer_is_computed_by_the_master(tmp_path: Path, wait: str) -> None:
     record, verdict = late(tmp_path, "local-fallback", wait)
     fast = of(record, 0)

@@ -32,7 +32,6 @@ def test_its_core_is_as_described() -> None:
     assert (found.core, found.ticks_per_second, found.problems) == ("rv32", 10_000_000, ())
 
 
-@pytest.mark.representative
 def test_the_drive_repeats_to_the_byte_and_gives_what_the_64_bit_core_gives(tmp_path: Path) -> None:
     drive = ROOT / "examples/drive"
     runs = [

@@ -30,8 +30,7 @@ def left(runs: Path) -> list[str]:
     return [str(p.relative_to(runs)) for p in runs.rglob("*")] if runs.exists() else []
 
 
-@pytest.mark.representative
-@pytest.mark.parametrize("whom", ["qemu", "owner"])
+@pytest.mark.parametrize("whom", ["qemu", pytest.param("owner", marks=pytest.mark.representative)])
 def test_a_board_killed_in_a_run_is_told_and_leaves_nothing(
     runs: Path, boards_folder: Path, whom: str
 ) -> None:

@@ -58,7 +58,6 @@ def test_a_stray_access_says_where(tmp_path: Path, core: str, address: str, said
         up.wait([place], PATIENCE)
 
 
-@pytest.mark.representative
 @pytest.mark.parametrize(("asker", "answerer", "on_chip"), MESSAGES)
 def test_messages_arrive_whole(asker: str, answerer: str, on_chip: bool) -> None:
     (found,) = exchange(board("zynqmp"), [pair(asker, answerer, on_chip=on_chip)], 100, counted=True)

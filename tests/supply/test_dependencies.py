@@ -152,6 +152,7 @@ def test_a_call_names_the_extra_that_lacks() -> None:
     )
 
 
+@pytest.mark.representative
 def test_check_analyze_and_plan_need_no_extra() -> None:
     for arguments in (["check", str(DRIVE), "--for", "linux"], ["analyze", str(DRIVE)], ["plan", str(DRIVE)]):
         ended = without(set(EXTRA_OF), *arguments)

@@ -59,6 +59,7 @@ def test_build_requirements_are_locked_in_the_versions_that_the_project_names() 
     assert needed(names) <= found.keys()
 
 
+@pytest.mark.representative
 def test_what_is_installed_is_what_is_locked() -> None:
     freeze = [sys.executable, "-m", "pip", "freeze", "--all"]
     lines = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout.splitlines()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import costs
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,3 +58,22 @@ def test_a_test_that_ends_its_process_fails_and_ends_no_other_test(tmp_path: Pat
     )
     assert done.returncode == 1, done.stdout
     assert "2 failed, 2 passed" in done.stdout, done.stdout
+
+
+def test_a_costly_set_up_makes_its_file_costly_and_a_costly_call_its_test() -> None:
+    took = {
+        "a.py::test_shares": {"setup": 3.0, "call": 0.1},
+        "a.py::test_shares_too": {"setup": 0.0, "call": 0.1},
+        "b.py::test_loop[1]": {"setup": 0.0, "call": 2.5},
+        "b.py::test_loop[2]": {"setup": 0.0, "call": 0.1},
+        "b.py::test_short[x]": {"setup": 0.1, "call": 1.5},
+        "b.py::test_short[y]": {"setup": 0.1, "call": 0.1},
+        # It was left out.
+        "b.py::test_skipped": {"setup": 0.0},
+    }
+    assert costs.costly(took) == ["a.py", "b.py::test_loop"]
+
+
+def test_what_is_listed_as_costly_is_there() -> None:
+    files = {costs.names(name)[0] for name in costs.COSTLY}
+    assert [file for file in sorted(files) if not (ROOT / file).is_file()] == []

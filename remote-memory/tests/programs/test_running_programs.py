@@ -82,8 +82,7 @@ class Running:
         return self.process.wait(timeout=PATIENCE)
 
 
-@pytest.mark.representative
-@pytest.mark.parametrize("faults", ["handler", "in-thread"])
+@pytest.mark.parametrize("faults", ["handler", pytest.param("in-thread", marks=pytest.mark.representative)])
 def test_segments_come_and_go_while_a_program_runs(server: RemoteServer, faults: str) -> None:
     program = Running(server, "--faults", faults)
     program.order("fill first 40")

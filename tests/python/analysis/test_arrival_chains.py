@@ -126,6 +126,7 @@ def lines(draw: st.DrawFn) -> Any:
     return tasks, other, scheduling
 
 
+@pytest.mark.representative
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
 @given(made=lines(), seed=st.integers(0, 2**32))
 def test_no_simulated_chain_is_above_its_bound(made, seed):

@@ -152,6 +152,7 @@ def totals(results: Iterable[tuple[int, int, int]]) -> list[int]:
     return [sum(column) for column in zip(*results, strict=True)]
 
 
+@pytest.mark.representative
 def test_neither_simulator_exceeds_the_bound() -> None:
     held, attained, violated = totals(attack(seed) for seed in range(600))
     assert violated == 0 and held > 1_200 and attained > 100

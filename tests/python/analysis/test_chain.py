@@ -155,6 +155,7 @@ def implicit_systems(draw: st.DrawFn) -> tuple[list[tuple[int, int, int, int, in
     return tasks, draw(st.permutations(range(len(tasks))))
 
 
+@pytest.mark.representative
 @settings(max_examples=examples(200))
 @given(implicit_systems(), st.booleans(), st.data())
 def test_no_played_chain_exceeds_the_bounds(

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 MS, US = 10**9, 10**6
 
 
+@pytest.mark.representative
 def test_no_chain_exceeds_its_bounds() -> None:
     results = [queued.attack(seed) for seed in range(500)]
     assert sum(held for held, _, _ in results) > 400 and sum(reached for _, reached, _ in results) > 5

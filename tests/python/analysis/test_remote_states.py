@@ -206,6 +206,7 @@ def attack(seed: int) -> int:
     )
 
 
+@pytest.mark.representative
 def test_no_simulation_exceeds_the_bound() -> None:
     shares = [attack(seed) for seed in range(4_000 if THOROUGH else 120)]
     # Some come close: the bound is not one that nothing could exceed.

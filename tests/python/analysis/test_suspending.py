@@ -17,6 +17,7 @@ from suspending import PLATFORM, attack
 US = 10**6
 
 
+@pytest.mark.representative
 def test_no_simulation_exceeds_the_bounds() -> None:
     results = [attack(seed) for seed in range(400)]
     assert sum(held for held, _, _ in results) > 300 and sum(reached for _, reached, _ in results) > 60

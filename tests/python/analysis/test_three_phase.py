@@ -157,6 +157,7 @@ class TestExact:
 class TestSoundness:
     """Random sets at the edge of what a bound accepts, each attacked by a hill climb over its schedules."""
 
+    @pytest.mark.representative
     @pytest.mark.parametrize("method", ["corrected", "round-robin"])
     def test_no_schedule_above_the_bound(self, method):
         sets = examples(20_000)

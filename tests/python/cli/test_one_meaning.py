@@ -25,6 +25,7 @@ SWITCH = {"context_switch": "0us"}
 CASES = YAML(typ="safe").load(Path(__file__).with_name("meanings.yaml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.representative
 @for_each("name", CASES)
 def test_right_or_refused(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

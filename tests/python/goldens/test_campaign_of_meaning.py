@@ -143,6 +143,7 @@ def found_within(descriptions: int) -> bool:
     return False
 
 
+@pytest.mark.representative
 def test_a_hundred_descriptions_mean_one_thing() -> None:
     counts = meaning.campaign(range(100))
     assert counts.compared > 30 and counts.bounds > 300 and counts.jobs > 1000

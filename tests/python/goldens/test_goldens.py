@@ -31,6 +31,7 @@ def differing(goldens: ModuleType, kind: str) -> str:
     return "\n".join(found[: goldens.MOST_LINES])
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("kind", ["examples", "random"])
 def test_commands_say_what_they_said(goldens: ModuleType, kind: str) -> None:
     assert differing(goldens, kind) == ""
@@ -48,6 +49,7 @@ def test_what_is_said_of_broken_descriptions_is_written_as_it_stands(goldens: Mo
         assert corpus.said_again(file, [case.says for case in corpus.cases(file)]) == corpus.read(file)
 
 
+@pytest.mark.representative
 def test_every_two_features_meet() -> None:
     met = {frozenset(pair) for one in featured.choices() for pair in itertools.combinations(one, 2)}
     assert met == {frozenset(pair) for pair in itertools.combinations(featured.FEATURES, 2)}

@@ -39,6 +39,7 @@ def overruns(factor: float, seed: int) -> Planted:
     return Planted({job: int(factor * WCET) for job in chosen})
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("kind", ["spins", "sleeps", "offloaded"])
 def test_no_planted_overrun_is_held(tmp_path: Path, kind: str) -> None:
     for number, factor in enumerate(FACTORS * examples(12)):
@@ -54,6 +55,7 @@ def test_no_planted_overrun_is_held(tmp_path: Path, kind: str) -> None:
         assert not check.holds and check.text.startswith("a executed for longer than its WCET")
 
 
+@pytest.mark.representative
 def test_no_planted_death_is_held(tmp_path: Path) -> None:
     for number in range(100):
         died = 2 * PERIOD + number * (50 * PERIOD) // 100 + number * 37 * US

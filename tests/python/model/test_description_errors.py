@@ -36,6 +36,7 @@ def errors(path: str | Path) -> list[str]:
     return str(caught.value).split("\n")
 
 
+@pytest.mark.representative
 @for_each("case", CORPUS, ids=[case.name for case in CORPUS])
 def test_corpus(case: Case, tmp_path: Path) -> None:
     assert case.errors(tmp_path / "case") == case.says

@@ -82,6 +82,7 @@ def systems(draw: st.DrawFn) -> System:
     return system_from_data(described, platform=PLATFORM)
 
 
+@pytest.mark.representative
 @settings(max_examples=150, deadline=None)
 @given(systems())
 def test_every_plan_is_whole(system: System) -> None:

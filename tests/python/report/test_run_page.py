@@ -243,6 +243,7 @@ def headless(*arguments: str) -> subprocess.CompletedProcess[Any]:
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
 
 
+@pytest.mark.representative
 @pytest.mark.browser
 def test_a_browser_shows_it_without_complaint(run: Run, tmp_path: Path) -> None:
     address = (run.path / "report.html").as_uri()

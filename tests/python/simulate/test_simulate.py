@@ -493,6 +493,7 @@ class TestCommand:
                 if data["verdict"] is not None:
                     assert data["verdict"]["ok"] == data["ok"]
 
+    @pytest.mark.representative
     def test_without_a_record_chains_are_looked_at_as_well(self, tmp_path):
         """The record has shown this all along: 11 ms of 5 ms allowed."""
         tasks = {

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.representative
+
 TESTS = Path(__file__).parents[2]
 ROOT = TESTS.parent
 REMOTE = ROOT / "remote-memory"

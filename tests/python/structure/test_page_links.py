@@ -8,7 +8,10 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+import pytest
 from loops import for_each
+
+pytestmark = pytest.mark.representative
 
 ROOT = Path(__file__).parents[3]
 TRACKED = subprocess.run(

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.representative
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 PACKAGE = ROOT / "python" / "consort"
