@@ -54,7 +54,6 @@ def assert_verdict(data: dict[str, Any], status: int) -> None:
 JOBS, SLOW_JOBS = 60, 24
 
 
-@pytest.mark.representative
 def test_run_list_compare_report(tmp_path: Path, runs: Path) -> None:
     description = describe(tmp_path / "digest", TWO, configurations=["local-off", "offloaded-off"])
     first = consort("run", description, "--json", "--name", "first")
