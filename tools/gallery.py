@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the pictures of docs/gallery.md from published.csv and counted.csv of experiments/.
+
+Usage: .venv/bin/python tools/gallery.py [FOLDER]     without FOLDER: docs/images/gallery
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+import numpy as np
+from consort.sweep.plot import COLOURS, MARKERS, PAPER
+from consort_remote.formulas import b2b, pipelined, utilisation
+from matplotlib.axes import Axes
+
+ROOT = Path(__file__).resolve().parents[1]
+Row = dict[str, str]
+
+
+def rows(experiment: str, name: str = "published", **chosen: str) -> list[Row]:
+    """The rows of an experiment's table that have a value, and these in their columns."""
+    text = (ROOT / "experiments" / experiment / f"{name}.csv").read_text(encoding="utf-8")
+    found = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return [
+        row
+        for row in found
+        if row.get("value", "-") and all(row[column] == wanted for column, wanted in chosen.items())
+    ]
+
+
+def line(axes: Axes, number: int, points: Iterable[tuple[float, float]], label: str) -> None:
+    x, y = zip(*sorted(points), strict=True)
+    dashes = ("-", "--", ":", "-.")[number % 4]
+    # Filled or not: curves that lie upon one another are both seen.
+    fill = "none" if number % 2 else "full"
+    axes.plot(
+        x,
+        y,
+        dashes,
+        marker=MARKERS[number],
+        color=COLOURS[number],
+        label=label,
+        fillstyle=fill,
+        markersize=4 + 2 * number,
+    )
+
+
+def bars(axes: Axes, groups: list[str], series: dict[str, list[float]], unit: str) -> None:
+    width = 0.8 / len(series)
+    for number, (label, values) in enumerate(series.items()):
+        at = np.arange(len(groups)) + (number - (len(series) - 1) / 2) * width
+        axes.bar(at, values, width, label=label, color=COLOURS[number])
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_ylabel(unit)
+    axes.grid(visible=False, axis="x")
+
+
+def taming_figure2(times: Axes, rates: Axes) -> None:
+    """Table I beside Figure 2, which is its sizes divided by its means."""
+    number = 0
+    for platform in ("Jailhouse", "Linux RT"):
+        for load in ("off", "on"):
+            of = {"platform": platform, "interference": load}
+            label = f"{platform}, interference {load}"
+            some = rows("taming-edge-computing/table1", statistic="mean", **of)
+            if some:
+                line(times, number, ((float(r["size"]) or 0.5, float(r["value"])) for r in some), label)
+            some = rows("taming-edge-computing/figure2", statistic="throughput", **of)
+            if some:
+                line(rates, number, ((float(r["size"]), float(r["value"])) for r in some), label)
+            number += 1
+    times.set(title="Table I: mean round trip, published", xlabel="message [B], 0 drawn at 0.5", ylabel="µs")
+    rates.set(title="Figure 2: throughput, derived from Table I", xlabel="message [B]", ylabel="MB/s")
+    for axes in (times, rates):
+        axes.set_xscale("log", base=2)
+    times.set_yscale("log")
+    times.legend()
+
+
+def taming_figure3(gains: Axes, counts: Axes) -> None:
+    """Figures 3 and 4: gains of the application core; the instructions of the same step here."""
+    stated = [
+        (f"Figure {figure},\n{row['arithmetic']}", float(row["value"]))
+        for figure in (3, 4)
+        for row in rows(f"taming-edge-computing/figure{figure}", statistic="max", unit="%")
+    ]
+    bars(gains, [name for name, _ in stated], {"published": [value for _, value in stated]}, "%")
+    gains.set_title("A7 before the M4 in fixed point, worst case, published")
+    counted = rows("taming-edge-computing/figure3", "counted")
+    cores = [(core, how) for core in ("m4f", "r5f", "a72") for how in ("without", "with")]
+    cores = [one for one in cores if any((r["processor"], r["communication"]) == one for r in counted)]
+    series = {
+        arithmetic: [
+            float(r["median"])
+            for core in cores
+            for r in counted
+            if (r["processor"], r["communication"]) == core and r["arithmetic"] == arithmetic
+        ]
+        for arithmetic in ("f32", "q31")
+    }
+    ways = {"with": ",\noffloaded", "without": ""}
+    names = [core + ways[how] for core, how in cores]
+    bars(counts, names, series, "instructions")
+    counts.set_title("The controller's step on emulated cores, counted")
+    counts.legend()
+
+
+def icc_figures(published: Axes, counted: Axes) -> None:
+    """Figure 3's medians beside Figure 5's transfer, which the paper only plots."""
+    memories = ["DDR", "DDR/CCI", "OCM", "TCM"]
+    series = {
+        f"{way}, {load}": [
+            float(r["value"])
+            for memory in memories
+            for r in rows("low-latency-icc/figure3", direction=way, load=load, memory=memory)
+        ]
+        for way in ("APU->RPU", "RPU->APU")
+        for load in ("idle", "STREAM")
+    }
+    bars(published, memories, series, "ns, median")
+    published.set_title("Figure 3: one byte, one way, published")
+    published.legend()
+    some = rows("low-latency-icc/figure5", "counted")
+    ways = dict.fromkeys((r["what"], r["direction"]) for r in some)
+    for number, (what, way) in enumerate(ways):
+        mine = [r for r in some if (r["what"], r["direction"]) == (what, way) and r["bytes"]]
+        points = ((float(r["bytes"]), float(r["median"])) for r in mine)
+        line(counted, number, points, f"{what}, {way}")
+    counted.set(title="Figure 5: array and flag, counted", xlabel="bytes", ylabel="instructions, median")
+    counted.set_xscale("log", base=2)
+    counted.set_yscale("log", base=2)
+    counted.legend()
+
+
+def remap_figures(shares: Axes, throughput: Axes) -> None:
+    """Figure 7 by the formulas of Table I; Figure 12's averages."""
+    bursts = range(1, 257)
+    for number, (name, beats) in enumerate((("back to back", b2b), ("pipelined", pipelined))):
+        values = [100 * utilisation(burst, *beats(burst)) for burst in bursts]
+        shares.plot(bursts, values, color=COLOURS[number], label=name)
+    for row in rows("remap/table1", statistic="utilisation"):
+        shares.plot(float(row["burst"]), float(row["value"]), "k+", markersize=7)
+    shares.set(
+        title="Figure 7: by Table I's formulas; + published",
+        xlabel="data beats of a burst",
+        ylabel="% of the link's beats",
+    )
+    shares.set_xscale("log", base=2)
+    shares.legend()
+    stated = rows("remap/system", item="figure12", statistic="throughput", what="average")
+    bars(
+        throughput,
+        [r["configuration"] for r in stated],
+        {"published": [float(r["value"]) for r in stated]},
+        "MB/s",
+    )
+    throughput.set_title("Figure 12: STREAM, averages, published")
+
+
+def spm_table5(axes: Axes) -> None:
+    """Figure 6 has the times of Table V."""
+    names = list(dict.fromkeys(r["benchmark"] for r in rows("spm-centric-os/figure7", table="V")))
+    series = {
+        f"from {memory}": [
+            float(
+                rows("spm-centric-os/figure7", table="V", benchmark=n, statistic=f"{memory} time")[0]["value"]
+            )
+            for n in names
+        ]
+        for memory in ("SPM", "SRAM")
+    }
+    bars(axes, names, series, "µs")
+    axes.set_title("Table V and Figure 6: execution times of EEMBC, published")
+    axes.legend()
+
+
+PICTURES: dict[str, tuple[Callable[..., None], int]] = {
+    "taming-table1-figure2": (taming_figure2, 2),
+    "taming-figures-3-4": (taming_figure3, 2),
+    "icc-figures-3-5": (icc_figures, 2),
+    "remap-figures-7-12": (remap_figures, 2),
+    "spm-table5": (spm_table5, 1),
+}
+
+
+def draw(folder: Path) -> list[Path]:
+    """Writes every picture; the same tables give the same bytes with one version of Matplotlib."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    style: dict[Any, Any] = {**PAPER, "svg.hashsalt": "consort"}
+    with plt.rc_context(style):
+        for name, (draw_on, count) in PICTURES.items():
+            figure, axes = plt.subplots(1, count, figsize=(9, 3.2), layout="constrained", squeeze=False)
+            draw_on(*axes[0])
+            made.append(folder / f"{name}.svg")
+            figure.savefig(made[-1], metadata={"Date": None})
+            plt.close(figure)
+    return made
+
+
+if __name__ == "__main__":
+    given = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images" / "gallery"
+    print("\n".join(map(str, draw(given))))
