@@ -65,4 +65,4 @@ def check_servers(plan: Plan, given: Mapping[str, Server]) -> None:
     for memory in given:
         if memory not in used:
             text = f"no task's state lies in {memory!r}; {nearest(memory, used, 'memories with states')}"
-            raise BadInput(text, file=plan.system.file, field=OPTION)
+            raise BadInput(text, file=plan.file, field=OPTION)

@@ -81,7 +81,7 @@ def prepared(path: Path) -> BoardRun:
 
 def wrong(run: BoardRun, record: RawRun) -> int:
     """The number of outputs that are not the golden ones."""
-    verdict = judge(None, record, expected=run.golden)
+    verdict = judge(record, expected=run.golden)
     assert run.golden and verdict.status is not None
     return int(np.count_nonzero(verdict.status))
 

@@ -37,7 +37,7 @@ from consort.run.options import Options
 from effort import PATIENCE
 from test_channels_on_boards import NOT_PREEMPTIVE, PREEMPTIVE, check, column, let_system, system
 from test_servo_on_boards import description as servo
-from test_servo_on_boards import prepared, raw, wrong
+from test_servo_on_boards import raw, wrong
 from test_stand_ins_on_boards import EXECUTION, JOBS, drawn
 from test_stand_ins_on_boards import described as stand_ins
 
@@ -100,8 +100,8 @@ def disturbed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_offloaded_jobs_repeat_to_the_tick_whatever_delays_the_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = prepared(servo(tmp_path, "embedded-plus"))
-    made = prepare_board(run.plan.system, silent, Options(target="board", must_count=True))
+    system = load_system(servo(tmp_path, "embedded-plus"))
+    made = prepare_board(system, silent, Options(target="board", must_count=True))
     first = raw(made, tmp_path / "first", 20, counted=True)
     with disturbed(monkeypatch):
         again = raw(made, tmp_path / "again", 20, counted=True)
@@ -116,8 +116,8 @@ def test_offloaded_jobs_repeat_to_the_tick_whatever_delays_the_host(
 @pytest.mark.slow
 def test_who_suspends_the_emulator_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its call that stops the board ends then, which takes instructions that no other run has."""
-    run = prepared(servo(tmp_path, "embedded-plus"))
-    made = prepare_board(run.plan.system, silent, Options(target="board", must_count=True))
+    system = load_system(servo(tmp_path, "embedded-plus"))
+    made = prepare_board(system, silent, Options(target="board", must_count=True))
     hand_overs = iter(range(10**9))
     machines: list[int] = []
     starts = session.Board.start_process

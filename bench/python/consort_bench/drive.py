@@ -28,7 +28,6 @@ from consort.builds import digest, kept
 from consort.errors import EnvironmentLacks
 from consort.judge import Verdict
 from consort.judge.samples import Samples
-from consort.judge.system import system_of
 from consort.model import Configuration, load_system
 from consort.progress import silent
 from consort.record import environment
@@ -200,7 +199,7 @@ def _run(system: Path, jobs: int, configuration: Configuration, scratch: Path) -
     with machine, scratch_folder(scratch) as folder:
         (recording,) = prepared.recordings(configuration, options, silent, scratch=folder)
         found = judged(prepared, recording)
-        samples = Samples.of(system_of(None, found.raw.manifest.config), found.raw)
+        samples = Samples.of(found.raw)
         part = part_of(found.verdict, samples.response)
         lost = (found.raw.manifest.counters or {}).get("records_lost", 0)
     return part | {"lost": lost, "configuration": configuration}

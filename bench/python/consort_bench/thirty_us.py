@@ -118,9 +118,7 @@ def sweep(example: System, jobs: int, options: Options) -> Iterator[dict[str, An
         options.progress(f"{case.memory}, {case.wait}", number / len(cases))
         bound = case.bound(example, platform)
         prepared = prepare(case.of(example, platform))
-        seen = simulate(
-            prepared, jobs * prepared.system.tasks[TASK].interval.picoseconds, choice="edges"
-        ).figures[TASK]
+        seen = simulate(prepared, jobs * prepared.plan.tasks[TASK].period_ps, choice="edges").figures[TASK]
         longest = longest_access(case, example, platform, limit)
         yield {
             "memory": case.memory,

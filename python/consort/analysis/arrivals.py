@@ -101,8 +101,7 @@ def _written(
 def shortest(plan: Plan, task: str) -> int:
     """The least time of a job: its `bcet` if somebody gave one, else 0."""
     planned = plan.tasks[task]
-    given = plan.system.tasks[task].bcet is not None and planned.worker is None
-    return (planned.bcet_ps or 0) if given else 0
+    return (planned.bcet_ps or 0) if planned.has_bcet and planned.worker is None else 0
 
 
 def _early(plan: Plan, task: str, channel: str, blocks: Blocks) -> str:

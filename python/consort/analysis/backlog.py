@@ -88,7 +88,7 @@ def _behind(
         return Behind()
     computed = sink.wcet_ps if sink.worker is None and sink.wcet_ps is not None else 0
     reads = _End(sink.offset_ps, sink.period_ps, 0, max(0, read - computed))
-    if sink.period_ps > source.period_ps and plan.system.takes_several(reader):
+    if sink.period_ps > source.period_ps and plan.takes_several(reader):
         first = reads.offset + reads.latest - source.offset_ps
         most = max(first, reads.period + reads.latest + written) // source.period_ps + 1
         if most <= capacity:

@@ -211,8 +211,7 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
         if task.accesses is None:
             raise MissingFigure(f"tasks.{name}.accesses", f"how often a job of {name} accesses memory")
         wcet = figures.wcet(name)
-        described = plan.system.tasks[name].accesses
-        source = None if described is None else described.provenance
+        source = task.accesses_from
         kind, text = (UNSOURCED, "") if source is None else (source.kind, source.source)
         used += [wcet.used, (Used(f"tasks.{name}.accesses", str(task.accesses), kind, text),)]
         tasks.append(
@@ -227,7 +226,7 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
 
 def _used(figures: Figures, core: str) -> tuple[Used, ...]:
     """The figures used: the regulator is a choice, which it enforces; the cost of an access is a figure."""
-    here = f"scheduling.{figures.system.scheduling_entry(core)}.bandwidth"
-    text = str(figures.plan.cores[core].bandwidth)
+    planned = figures.plan.cores[core]
+    here, text = f"scheduling.{planned.entry}.bandwidth", str(planned.bandwidth)
     places = [f"{here}.{key}" for key in ("shortest", "longest")]
     return (Used(here, text, UNSOURCED, ""), *(figures.used(place) for place in places))

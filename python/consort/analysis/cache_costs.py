@@ -31,7 +31,7 @@ def cache_costs(figures: Figures, core: str, blockers: Blockers) -> CacheCosts |
     planned = plan.cores[core]
     if planned.cache is None:
         return None
-    here = f"scheduling.{plan.system.scheduling_entry(core)}.cache"
+    here = f"scheduling.{planned.entry}.cache"
     block = figures.time(f"{here}.block")
     used = [*block.used]
     tasks = []
@@ -40,8 +40,7 @@ def cache_costs(figures: Figures, core: str, blockers: Blockers) -> CacheCosts |
         if task.cache_sets is None:
             raise MissingFigure(place, f"the sets of the cache that {name} uses")
         tasks.append(Blocks(frozenset(task.cache_sets.evicting), frozenset(task.cache_sets.useful)))
-        source = plan.system.tasks[name].cache_sets
-        known = None if source is None else source.provenance
+        known = task.cache_sets_from
         text = f"{len(task.cache_sets.evicting)} evicting, {len(task.cache_sets.useful)} useful"
         used.append(Used(place, text, *((UNSOURCED, "") if known is None else (known.kind, known.source))))
     per_set = planned.cache.per_set_ps

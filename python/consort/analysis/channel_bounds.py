@@ -39,12 +39,8 @@ def channel_bounds(plan: Plan, bounds: dict[str, Bound], carried: Mapping[str, D
     """
     figures = Figures(plan)
     results: list[Bound] = []
-    for name in plan.system.channels:
-        channel = plan.channels.get(name)
-        if channel is None:
-            # Part of a plan of some cores only, or for a target that carries it beside the plan.
-            continue
-        if channel.writer_core is None:
+    for name, channel in plan.channels.items():
+        if not channel.described or channel.writer_core is None:
             continue  # from a device, whose accesses no figure describes
         targets = [
             (channel.writer if channel.exchange_of else reader, core)

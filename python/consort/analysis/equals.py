@@ -9,7 +9,7 @@ from consort.plan import Plan
 def levels_of(plan: Plan, core: str) -> dict[str, int]:
     """Urgency levels of a core's tasks, 0 the most urgent; tasks of one priority have one level."""
     names = plan.cores[core].tasks
-    given = [own for name in names if (own := plan.system.tasks[name].priority) is not None]
+    given = [own for name in names if (own := plan.tasks[name].priority) is not None]
     # Priorities mean nothing under edf, and nothing in a plan that was put into another order.
     in_order = len(given) == len(names) and given == sorted(given, reverse=True)
     if plan.cores[core].policy == "edf" or not in_order:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.figures import NOTHING, Cost, Figures, MissingFigure
 from consort.analysis.result import Bound, Steps, in_words, joined
-from consort.model.mode_changes import ModeChanges
 from consort.plan import Plan, PlannedTask
+from consort.plan.types import PlannedChanges
 
 SOURCE = "docs/explanation/mode-changes.md, theorem 26, with theorem 23"
 KIND = "gap of a fail-over"
@@ -18,10 +18,10 @@ KIND = "gap of a fail-over"
 
 def state_bytes(figures: Figures, task: str) -> tuple[int, Cost]:
     """The size of a task's state, and the figure that says it."""
-    footprint = figures.system.tasks[task].footprint
+    footprint = figures.plan.tasks[task].footprint
     if footprint is None or footprint.data is None:
         raise MissingFigure(f"tasks.{task}.footprint.data", f"the size of the state of {task}")
-    return footprint.data.value.bytes, Cost(0, (figures.used(f"tasks.{task}.footprint.data"),))
+    return footprint.data, Cost(0, (figures.used(f"tasks.{task}.footprint.data"),))
 
 
 def checkpoint(figures: Figures, task: PlannedTask, *, loaded: bool = True) -> Cost:
@@ -59,7 +59,7 @@ def take_over(figures: Figures, task: str, memory: str) -> Cost:
 
 
 def fail_over_bounds(
-    given: ModeChanges,
+    given: PlannedChanges,
     plans: Mapping[str, Plan],
     modes: Mapping[str, Sequence[Bound]],
     changes: Mapping[str, Bound],
@@ -67,17 +67,16 @@ def fail_over_bounds(
     """The longest gap in each task's outputs when its core dies, from the core's last sign of life to the end
     of the task's first job elsewhere; of each core that may die and each mode in which it has the task."""
     found = []
-    for entry in given.fail_overs:
-        first = {bound.task: bound for bound in modes[entry.to] if bound.kind == "response time"}
+    for core, to in given.fail_over.items():
+        first = {bound.task: bound for bound in modes[to] if bound.kind == "response time"}
         for old, made in plans.items():
             for task in made.tasks.values():
-                if task.core == entry.core and task.name in first and old != entry.to:
-                    change = changes[f"{old} -> {entry.to}"]
-                    after = plans[entry.to].tasks[task.name]
-                    assert given.detection is not None
-                    name = gap_name(task.name, entry.core, old)
-                    detection = given.detection.picoseconds
-                    found.append(_gap(name, after, first[task.name], change, detection, entry.to))
+                if task.core == core and task.name in first and old != to:
+                    change = changes[f"{old} -> {to}"]
+                    after = plans[to].tasks[task.name]
+                    assert given.detection_ps is not None
+                    name = gap_name(task.name, core, old)
+                    found.append(_gap(name, after, first[task.name], change, given.detection_ps, to))
     return found
 
 

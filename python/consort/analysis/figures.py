@@ -7,12 +7,10 @@ No cost is 0 because nobody gave it: what needs a figure that the description la
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.result import UNSOURCED, Used
 from consort.model.base import group_of
-from consort.model.figures import Provenance
 from consort.model.memories import AccessCost, Exchange
 from consort.model.quantities import Duration, Quantity
 from consort.plan import Plan
@@ -65,13 +63,8 @@ class Figures:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.system = plan.system
-        self.platform = plan.system.platform_description
-
-    @cached_property
-    def _known(self) -> dict[str, tuple[object, Provenance | None]]:
-        both = (*self.platform.figures(), *self.system.figures())
-        return {place: (value, source) for place, value, source in both}
+        self.platform = plan.platform
+        self._known = plan.figures
 
     def used(self, place: str) -> Used:
         """The figure at a place, which is there."""
@@ -98,9 +91,8 @@ class Figures:
     def context_switch(self, core: str) -> Cost:
         """The cost of a core's switch from one task to another."""
         group = group_of(core)
-        described = self.system.scheduling
-        own = next((name for name in (core, group) if name in described), None)
-        places = [f"scheduling.{own}.context_switch", f"cores.{group}.context_switch"]
+        entry = self.plan.cores[core].entry
+        places = [f"scheduling.{entry}.context_switch", f"cores.{group}.context_switch"]
         for place in places:
             if place in self._known:
                 return self.time(place)
@@ -110,7 +102,7 @@ class Figures:
         """The longer execution of a core's job for each preemption, if the description states one."""
         if self.plan.cores[core].cache_reload_ps is None:
             return NOTHING
-        return self.time(f"scheduling.{self.system.scheduling_entry(core)}.cache_reload")
+        return self.time(f"scheduling.{self.plan.cores[core].entry}.cache_reload")
 
     def faults(self, task: str) -> Cost:
         """The longest that the faults of a job take whose state lies in remote memory."""
@@ -133,12 +125,12 @@ class Figures:
 
     def supply(self, core: str) -> tuple[Used, ...]:
         """The supply that a hypervisor gives the core: a choice, which the hypervisor enforces."""
-        own = self.system.scheduling_entry(core)
-        return (Used(f"scheduling.{own}.supply", str(self.plan.cores[core].supply), UNSOURCED, ""),)
+        planned = self.plan.cores[core]
+        return (Used(f"scheduling.{planned.entry}.supply", str(planned.supply), UNSOURCED, ""),)
 
     def lateness(self, core: str) -> Cost:
         """The lateness of the timer that wakes a core that sleeps until the next release."""
-        if not self.system.wakes_late(self.plan.cores[core].tasks):
+        if not self.plan.cores[core].wakes_late:
             return NOTHING
         place = f"cores.{group_of(core)}.timer_lateness"
         if place not in self._known:

@@ -14,6 +14,8 @@ from consort.analysis.system import analyze_system
 from consort.model import System
 from consort.model.kinds import Service
 from consort.plan import Plan, plan
+from consort.plan.make import changes_of
+from consort.plan.types import PlannedChanges
 
 SOURCE = (
     "docs/explanation/mode-changes.md, theorem 23 (idle instant: Tindell & Alonso 1996; Real & Crespo 2004)"
@@ -75,13 +77,22 @@ def analyze_modes(
 
     Every change between two of the modes that it names is bounded, whether it is asked for or not.
     """
-    given = system.mode_changes
-    assert given is not None
-    plans = mode_plans(system)
+    changes = changes_of(system)
+    assert changes is not None
+    return bounds_in_modes(changes, mode_plans(system), waiting=waiting, serving=serving)
+
+
+def bounds_in_modes(
+    given: PlannedChanges,
+    plans: Mapping[str, Plan],
+    *,
+    waiting: Waiting | None = None,
+    serving: Service | None = None,
+) -> ModeBounds:
+    """The same of the plans of all modes."""
     modes = {mode: analyze_system(one, waiting=waiting, serving=serving) for mode, one in plans.items()}
-    within = None if given.within is None else given.within.picoseconds
-    agreement = given.agreement.picoseconds
-    mortal = [one.core for one in given.fail_overs]
+    within, agreement = given.within_ps, given.agreement_ps
+    mortal = list(given.fail_over)
     moved: dict[str, Bound] = {}
     for mode in plans:
         bound = hand_over(mode, plans, given.state_through, agreement, mortal)

@@ -182,7 +182,7 @@ def master_of(
     reload = figures.cache_reload(core)
     sets = cache_costs(figures, core, blockers_of(plan, held, planned.tasks))
     # Where no task has an offset, nobody says that they begin together.
-    moments = any(plan.system.tasks[name].has_offset for name in names) and not pages_on(plan, core)
+    moments = any(plan.tasks[name].has_offset for name in names) and not pages_on(plan, core)
     used = [switch.used, late.used, used_by(figures, held), reload.used if sets is None else sets.used]
     levels = levels_of(plan, core)
     tasks = []

@@ -161,7 +161,7 @@ def built(system: System, place: Callable[[System], Placement], progress: Progre
     layouts = {task["name"]: task for task in described["tasks"]}
     rows = input_rows(where.plan, layouts)
     golden = golden_of(where.plan, layouts, rows, progress)
-    if where.kernel:
+    if where.kernel is not None:
         made = kernel_plan.build(where, replay, described, progress)
         return BoardRun(where, made, replay, described, kernel_plan.kernel_rows(rows), {}, golden)
     refuse_constants(where.plan, layouts)
@@ -188,7 +188,7 @@ def refuse_constants(plan: Plan, layouts: Mapping[str, Any]) -> None:
             raise BadInput(
                 "the step takes constants, and nothing makes them on a bare core; compute them in the step,"
                 " or keep them in its state",
-                file=plan.system.file,
+                file=plan.file,
                 field=f"tasks.{name}.step",
             )
 
@@ -205,7 +205,7 @@ def record_raw(
 ) -> Recorded:
     """Runs the application once, jobs being released for so long, and writes its raw run folder."""
     progress(run.where.title, None)
-    serve = kernel.run if run.where.kernel else executive.run
+    serve = kernel.run if run.where.kernel is not None else executive.run
     request = run.request(duration_ps, counted=counted, shift=shift)
     recorded = serve(request, seconds=seconds, progress=progress)
     data = write_rows(run.plan, run.rows, run.members, raw)
@@ -213,7 +213,7 @@ def record_raw(
     config = run_config(run.plan, cpus, data, run.described, configuration=run.key, duration_ps=duration_ps)
     # One processor executes what the emulator counts, and a process beside it takes declared times. Jobs of
     # the scratchpad kernel are held to their bounds all the same.
-    shared = run.where.bare if counted and not run.where.kernel else {}
+    shared = run.where.bare if counted and run.where.kernel is None else {}
     for core in config["record"]["cores"]:
         core["cpu"] = EMULATOR if core["name"] in shared else None
     (raw / "config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -239,7 +239,7 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
     }
     counters |= {"jobs": len(jobs), "records_lost": recorded.lost, "worker_deaths": 0}
     counters |= {"preemptions": sum(recorded.preemptions.values())}
-    notes = [] if where.kernel else list(where.plan.notes)
+    notes = [] if where.kernel is not None else list(where.plan.notes)
     time = "the emulator's clock"
     if counted:
         tick = "one nanosecond" if recorded.shift == 0 else f"{1 << recorded.shift} ns"

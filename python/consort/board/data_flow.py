@@ -183,4 +183,4 @@ class DataFlow:
     def headers(self) -> Iterator[str]:
         """Headers of the plants' steps; those of tasks are listed with the tasks."""
         for device in self.plants:
-            yield str(self.plan.system.path(str(device.reference).partition("::")[0]).resolve())
+            yield str(self.plan.path(str(device.reference).partition("::")[0]).resolve())

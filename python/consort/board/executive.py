@@ -60,7 +60,7 @@ def ticks(plan: Plan, core: Side, task: PlannedTask, field: str, picoseconds: in
         tick = 1e9 / core.hertz
         raise BadInput(
             f"the time is no whole number of ticks of the {core.title}, which has one each {tick:g} ns",
-            file=plan.system.file,
+            file=plan.file,
             field=f"tasks.{task.name}.{field}",
         )
     return int(found)
@@ -105,7 +105,7 @@ def layout(request: Request) -> Layout:
         raise BadInput(
             f"inputs and record of {jobs} jobs do not fit into the board's window; give up to --iterations"
             f" {fits}",
-            file=plan.system.file,
+            file=plan.file,
             field="run.iterations",
         ) from None
 
@@ -147,7 +147,7 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
             most = ((ARGUMENTS + MORE_ARGUMENTS) // 2 - len(CORE_VALUES) - extras) // len(TASK_VALUES)
             raise BadInput(
                 f"{len(planned.tasks)} tasks are released on {name!r}; a board's core has room for {most}",
-                file=plan.system.file,
+                file=plan.file,
                 field=f"tasks.{planned.tasks[-1]}.on",
             )
         orders[where.places[name]] = (1, words)

@@ -60,11 +60,11 @@ def placed(system: System, board: str) -> Placement:
     if problems:
         raise BadDescription(problems)
     sides = dict.fromkeys(made.cores, roles(spec)[2].name)
-    return Placement(_of_rows_alone(replace(made, target=spec.name)), spec, sides, kernel=True)
+    return Placement(_of_rows_alone(replace(made, target=spec.name)), spec, sides, kernel=system)
 
 
 def _problems(made: Plan, most: int) -> Iterator[BadInput]:
-    at = Places(made.system, made.mode)
+    at = Places(made.file, made.mode)
     yield from lacking(made, KERNEL, at)
     cores = made.three_phase_cores
     if len(cores) > most:
@@ -86,7 +86,7 @@ def three_phase_cores_of(made: Plan) -> list[ThreePhaseCore]:
     try:
         return [core_of(made, core) for core in made.three_phase_cores]
     except NotAnalysable as error:
-        raise BadInput(str(error), file=made.system.file) from None
+        raise BadInput(str(error), file=made.file) from None
 
 
 # --- images
@@ -122,7 +122,7 @@ def _instructions(where: Placement, name: str) -> bytes:
     assert isinstance(step, StepReference), "what has no step is refused before"
     return image_of_text(
         '#include "consort/spm/step.hpp"\n'
-        f'#include "{where.plan.system.path(step.header).resolve()}"\n'
+        f'#include "{where.plan.path(step.header).resolve()}"\n'
         'extern "C" __attribute__((section(".text.consort_entry")))\n'
         "void consort_entry(const consort::spm::Partition& parts) {\n"
         f"    consort::spm::ThreePhase<&::{step.function}>::run(parts);\n}}\n",
@@ -170,12 +170,13 @@ def kernel_plan(request: Request) -> KernelPlan:
     """Plans the kernel's run; `BadInput` names what it cannot do."""
     where, programs = request.where, request.programs
     assert isinstance(programs, KernelPrograms)
-    made, spec = where.plan, where.board
+    made, spec, system = where.plan, where.board, where.kernel
+    assert system is not None
     cores = three_phase_cores_of(made)
     duration = -(-request.duration_ps // 1000)
-    messages = plan_messages(made.system, cores, duration)
+    messages = plan_messages(system, cores, duration)
     if messages is not None:
-        _check_boxes(made.system, programs.tasks, messages)
+        _check_boxes(system, programs.tasks, messages)
     jobs = {name: task.releases_until(request.duration_ps) for name, task in made.tasks.items()}
     tasks = []
     for number, core in enumerate(cores):
@@ -206,10 +207,10 @@ def kernel_plan(request: Request) -> KernelPlan:
         arbitration=next(kind for kind, method in METHODS.items() if method == cores[0].method),
         devices=None if messages is None else messages.setup,
         recorded=MOST_RECORDED,
-        tables=lambda images_at: board_tables(spec, made.system, programs.tasks, images_at),
+        tables=lambda images_at: board_tables(spec, system, programs.tasks, images_at),
         board=spec,
     )
-    return KernelPlan(made.system, cores, duration, paced(run), jobs, messages)
+    return KernelPlan(system, cores, duration, paced(run), jobs, messages)
 
 
 def _operations(made: Plan, name: str, core: ThreePhaseCore) -> tuple[int, int]:

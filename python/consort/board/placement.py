@@ -54,8 +54,8 @@ class Placement:
     board: BoardSpec
     sides: Mapping[str, str]
     """For each of the plan's cores a core of the board, its core under Linux, or a kind of process."""
-    kernel: bool = False
-    """True if its scratchpad kernel serves the cores, and not the executive."""
+    kernel: System | None = None
+    """The description, if the board's scratchpad kernel serves the cores: its tables are made of that."""
     synchronized: bool = False
     """True if processes beside the board live in its time, and their steps take their declared times."""
 
@@ -144,7 +144,7 @@ class Placement:
     @property
     def title(self) -> str:
         """A title for the run, in a line."""
-        if self.kernel:
+        if self.kernel is not None:
             return f"three-phase, on the scratchpad kernel of {self.board.name}"
         masters = ", ".join(self.sides[name] for name in self.masters)
         workers = ", ".join(self.sides[name] for name in self.workers)
@@ -192,7 +192,7 @@ def _with_linux(made: Plan, spec: BoardSpec, sides: dict[str, str]) -> tuple[Boa
         which = f"only {linux.core} runs Linux" if linux else "none of its cores runs Linux"
         raise BadInput(
             f"--rt-linux: the worker's core has to run Linux; on the board {spec.name} {which}",
-            file=made.system.file,
+            file=made.file,
             field=f"tasks.{next(iter(made.tasks))}.on",
         )
     return rtlinux.with_linux(spec), {**sides, core: spec.linux_side}

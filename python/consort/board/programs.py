@@ -58,7 +58,7 @@ def program_source(where: Placement, core: str) -> str:
     """The program of one of the plan's cores."""
     plan = where.plan
     tasks = [plan.tasks[name] for name in plan.cores[core].tasks or plan.cores[core].serves]
-    values: dict[str, Any] = {"file": plan.system.file.name, "core": core, "core_values": CORE_VALUES}
+    values: dict[str, Any] = {"file": plan.file.name, "core": core, "core_values": CORE_VALUES}
     if not plan.cores[core].tasks:
         return TEMPLATES.render(
             "worker.cpp.j2",
@@ -122,7 +122,7 @@ def devices_source(where: Placement) -> str:
     flow = DataFlow(where.plan, where.masters[0])
     return TEMPLATES.render(
         "devices.cpp.j2",
-        file=where.plan.system.file.name,
+        file=where.plan.file.name,
         core_values=CORE_VALUES,
         channels=[
             {**flow.channel(channel), "logical": str(channel.communication == "let").lower()}
@@ -134,7 +134,7 @@ def devices_source(where: Placement) -> str:
 def _headers(where: Placement, tasks: list[PlannedTask]) -> list[str]:
     return list(
         dict.fromkeys(
-            str(where.plan.system.path(task.step.header).resolve())
+            str(where.plan.path(task.step.header).resolve())
             if isinstance(task.step, StepReference)
             else STAND_IN_HEADER
             for task in tasks

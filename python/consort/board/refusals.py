@@ -42,23 +42,23 @@ class Refusals:
             yield from synchronized.refusals(self.plan, where.board, where.synchronizer, where.beside)
 
     def _at(self, field: str, message: str) -> BadInput:
-        return BadInput(message, file=self.plan.system.file, field=field)
+        return BadInput(message, file=self.plan.file, field=field)
 
     def _emulation(self) -> Iterator[BadInput]:
-        system, spec = self.plan.system, self.where.board
-        emulation = system.platform_description.emulation
+        plan, spec = self.plan, self.where.board
+        emulation = plan.platform.emulation
         assert emulation is not None
         for core, side in emulation.cores.items():
             if side not in spec.named_cores and side not in PROCESSES:
                 yield BadInput(
                     f"{core}: {side!r} is neither a core of the board {spec.name}"
                     f" ({', '.join(spec.named_cores)}) nor a kind of process ({', '.join(PROCESSES)})",
-                    file=find_platform(system.platform, system.file),
+                    file=find_platform(plan.platform_given, plan.file),
                     field=f"emulation.cores.{core}",
                 )
 
     def _core(self, core: PlannedCore) -> Iterator[BadInput]:
-        platform = self.plan.system.platform_description
+        platform = self.plan.platform
         task = self.plan.tasks[(core.tasks or core.serves)[0]]
         field = f"tasks.{task.name}." + ("master" if core.tasks and task.worker is not None else "on")
         linux = None if self.where.linux_core is None else self.where.board.linux

@@ -200,7 +200,7 @@ def stack_bound(
         raise BadInput(
             f"{name!r} may need {found.bytes} bytes of its stack ({found.parts}); the {core.title} has"
             f" {found.given}, by its linker script; let the step take less, or give the core more",
-            file=plan.system.file,
+            file=plan.file,
             field=f"tasks.{task}.step",
         )
     return found
@@ -261,7 +261,7 @@ def _refused(plan: Plan, core: str, found: Unbounded, computations: Mapping[str,
     return BadInput(
         f"nothing bounds what it takes of the stack of {core!r}: {found}; write it without, or state what the"
         f" step takes: footprint: {{stack: 4KiB}}",
-        file=plan.system.file,
+        file=plan.file,
         field=f"tasks.{task}.step",
     )
 

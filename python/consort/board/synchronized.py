@@ -67,12 +67,12 @@ def refusals(
     plan: Plan, board: BoardSpec, synchronizer: CoreSpec | None, processes: Sequence[str]
 ) -> Iterator[BadInput]:
     """Obstacles to keeping processes in the board's time."""
-    file = plan.system.file
+    file = plan.file
     if synchronizer is None:
         yield BadInput(
             f"the board {board.name} has no core that starts with it and has a timer interrupt, and only such"
             " a one stops it for the processes beside it",
-            file=find_platform(plan.system.platform, file),
+            file=find_platform(plan.platform_given, file),
             field="emulation.board",
         )
     for core in processes:

@@ -86,7 +86,7 @@ def command(
     from consort.analysis.advice import advise
     from consort.analysis.system import analyze_system
     from consort.model import load_system
-    from consort.plan import plan
+    from consort.plan import chosen_mode, plan
     from consort.progress import progress_bar
 
     if svg is not None and explain is None:
@@ -100,7 +100,7 @@ def command(
         _modes(system, file, explain, svg, all_rows, as_json)
         return
     planned = plan(system, "analysis", mode=mode)
-    system = planned.system
+    system = chosen_mode(system, mode)
     bounds = analyze_system(planned)
     schedulable = all(bound.schedulable for bound in bounds)
     chosen = _named(bounds, explain, file) if explain is not None else []

@@ -18,7 +18,6 @@ from consort.progress import progress_bar, silent
 
 if TYPE_CHECKING:
     from consort.analysis.result import Bound
-    from consort.model import System
     from consort.record.judgement import Held
     from consort.record.store import Run
     from consort.simulate.chains import Chains
@@ -157,13 +156,12 @@ def command(
             )
         sys.exit(show_changes(changed, as_json).exit_status)
     planned = plan(described, "analysis", mode=mode)
-    system = planned.system
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     record_it = not no_record
     if record_it or planned.chains:
         # Chains are seen in recorded jobs only.
         remedy = "" if planned.chains else ", or add --no-record"
-        check_size(system, duration, f"shorten --duration{remedy}")
+        check_size(planned, duration, f"shorten --duration{remedy}")
     check_effort([planned], duration, runs, "shorten --duration, or give fewer --runs")
     bounds = analyze_system(planned, waiting=master_waits, serving=worker_serves)
     chains: Chains = {}
@@ -179,7 +177,7 @@ def command(
             one = simulate(prepared, duration, chosen, choice=execution, trace=True, report=report)
             if several is None:
                 chains = measure_chains(one)
-            run = _record(one, several, bounds, system, name, root, trace, csv_folder)
+            run = _record(one, several, bounds, name, root, trace, csv_folder)
             found = several or one
         else:
             assert several is not None
@@ -243,7 +241,6 @@ def _record(
     one: Simulation,
     several: Simulation | None,
     bounds: list[Bound],
-    system: System,
     name: str | None,
     root: Path | None,
     trace: Path | None,
@@ -259,7 +256,7 @@ def _record(
         run = record(
             one,
             bounds,
-            name=name or run_name(system),
+            name=name or run_name(one.prepared.plan.file),
             root=root if root is not None else default_root(),
             command=["consort", *sys.argv[1:]],
             all_runs=several,

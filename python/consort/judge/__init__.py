@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judge: every time of a run against its bound, every output against its expected value.
 
-verdict = judge(plan, RawRun.load(folder), Bounds.of(analyze(plan)), expected={"servo": Expected(rows)})
+verdict = judge(RawRun.load(folder), Bounds.of(analyze(plan)), expected={"servo": Expected(rows)})
 writer.add_configuration("local", "local", raw, verdict=verdict)
 """
 

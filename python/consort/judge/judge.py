@@ -20,11 +20,9 @@ from consort.judge.executed import Executed, executed
 from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not_finite
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
-from consort.judge.system import Plan, system_of
 from consort.judge.unseen import hits_unseen
 from consort.judge.verdict import UNDECIDED_ABOVE, Pause, TaskCount, Verdict, as_data
 from consort.record.columns import miss_causes
-from consort.record.description import Described
 from consort.record.environment import throttling, under_hypervisor
 from consort.record.judgement import Held
 from consort.record.raw import RawRun
@@ -34,7 +32,6 @@ _NOT_ITS_OWN = STATUS["outputs_held"] | STATUS["unserved"] | STATUS["aborted"]
 
 
 def judge(
-    plan_or_config: Plan | Mapping[str, Any] | Described | None,
     record: RawRun,
     bounds: Bounds | None = None,
     *,
@@ -46,7 +43,6 @@ def judge(
 ) -> Verdict:
     """Judges one configuration of a run.
 
-    `plan_or_config`: the plan, or a configuration as a manifest has it; None takes the recording's own.
     `bounds` are in the system's own time: with a time scale they are stretched. `expected`: for a task its
     expected outputs. `expected_events` names events (worker-died) that were provoked. `environment`: that of
     the run's record, which tells throttling from other causes; without it a measured run is taken to be
@@ -60,7 +56,7 @@ def judge(
     machine disturbed more than that share, or where a task, a mode or a chain was never seen. Raises BadInput
     where the recording does not describe its tasks, or has no table `jobs`.
     """
-    samples = Samples.of(system_of(plan_or_config, record.manifest.config), record)
+    samples = Samples.of(record)
     limits = bounds or Bounds()
     provenance = record.manifest.clock.provenance
     if environment is None and provenance == "measured":

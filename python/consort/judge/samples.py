@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from consort.errors import BadInput
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE, unended
-from consort.record.description import Described
+from consort.record.description import Described, described
 from consort.record.grouped import rows_by
 from consort.record.raw import MANIFEST, RawRun, RawTable
 from consort.record.status import OPERATIONS
@@ -34,7 +34,14 @@ class Samples:
     ticks_per_ns: float
 
     @staticmethod
-    def of(system: Described, record: RawRun) -> Samples:
+    def of(record: RawRun) -> Samples:
+        system = described(record.manifest.config)
+        if system is None:
+            raise BadInput(
+                "the recording does not say which tasks and cores ran, so there is nothing to judge;"
+                " its manifest needs both under config",
+                field="config",
+            )
         table = record.tables.get(JOBS)
         if table is None:
             raise BadInput("has no table 'jobs'", file=record.path / MANIFEST, field="tables")

@@ -7,16 +7,15 @@ A new part of a description is a new model of this package, with its cross-field
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr
 
-from consort.limits import LARGEST_MODEL, is_file, read_bytes
 from consort.model.accelerators import Accelerator
 from consort.model.base import Name, NonEmpty, Version, group_of
+from consort.model.batches import takes_several
 from consort.model.channel import Chain, Channel
 from consort.model.emit import write_yaml
 from consort.model.figures import Provenance, Sourced
@@ -36,10 +35,6 @@ from consort.model.scheduling import Scheduling
 from consort.model.sharing import Resource
 from consort.model.sources import SystemDevice
 from consort.model.task import Task
-
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
-BATCH = re.compile(r"\bBatch\s*<")
 
 
 class System(Sourced):
@@ -198,28 +193,9 @@ class System(Sourced):
         return list(self._channel_ends()[1].get(channel, ()))
 
     def takes_several(self, task: str) -> bool:
-        """True if a task's step takes several blocks of a queue in one job, by the text of its headers.
-
-        Follows the headers that the step's own header includes by a path in quotes. How many blocks it
-        takes, only its types say: `consort::Batch<T, N>`.
-        """
+        """True if a task's step takes several blocks of a queue in one job."""
         step = self.tasks[task].step
-        if not isinstance(step, StepReference):
-            return False
-        unread = [self.file.parent / step.header]
-        seen: set[Path] = set()
-        while unread:
-            file = unread.pop()
-            # The text of an include may be anything.
-            if not is_file(file) or (place := file.resolve()) in seen:
-                continue
-            seen.add(place)
-            written = read_bytes(place, LARGEST_MODEL, "header").decode("utf-8", "replace")
-            text = COMMENT.sub(" ", written)
-            if BATCH.search(text):
-                return True
-            unread += [place.parent / name for name in QUOTED_INCLUDE.findall(text)]
-        return False
+        return isinstance(step, StepReference) and takes_several(self.path(step.header))
 
     def _channel_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
         """Writers and readers of all channels, which are asked for one by one: gathered once."""

@@ -62,11 +62,12 @@ def choose_thresholds(system: System) -> Thresholds:
     changes: dict[str, dict[str, object]] = {
         name: {KEY: None} for name, t in system.tasks.items() if t.preemption_threshold is not None
     }
-    bare, before = plan(system.changed(dict(changes)), "analysis"), plan(system, "analysis")
+    without = system.changed(dict(changes))
+    bare, before = plan(without, "analysis"), plan(system, "analysis")
     cores = [
         name
         for name, core in bare.cores.items()
-        if core.policy == "fixed-priority" and len(core.tasks) > 1 and may_have(bare.system, name, KEY)
+        if core.policy == "fixed-priority" and len(core.tasks) > 1 and may_have(without, name, KEY)
     ]
     if not cores:
         text = "no core has preemptive fixed priorities, two local tasks or more, and no job that waits"
@@ -157,7 +158,7 @@ def _stack(whole: Plan, name: str) -> int:
     if footprint is None or footprint.stack is None:
         text = "what its job takes of the stack is not said, and nothing is 0 because nobody gave it; add it,"
         text += " for example 'footprint: {stack: {value: 2KiB, assumed: why}}'"
-        raise BadInput(text, file=whole.system.file, field=f"tasks.{name}.footprint.stack")
+        raise BadInput(text, file=whole.file, field=f"tasks.{name}.footprint.stack")
     return footprint.stack
 
 

@@ -3,21 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from consort.model import SystemDevice
-from consort.model.channel import Channel
+from consort.model.channel import Chain, Channel
 from consort.model.description import System
 from consort.model.kinds import Communication
-from consort.plan.types import ChannelImplementation, DeviceKind, PlannedChannel, PlannedDevice, PlannedTask
+from consort.plan.types import (
+    ChannelImplementation,
+    DeviceKind,
+    PlannedChain,
+    PlannedChannel,
+    PlannedDevice,
+    PlannedTask,
+)
 
 
-def chains_through(system: System, channel: str) -> dict[str, Communication]:
-    """The chains that pass through a channel, and their communication."""
-    writer, readers = system.writer(channel), system.readers(channel)
+def chains_through(
+    chains: Mapping[str, Chain] | Mapping[str, PlannedChain], writer: str | None, readers: Collection[str]
+) -> dict[str, Communication]:
+    """The chains that pass through a channel with these ends, and their communication."""
     return {
         name: chain.communication
-        for name, chain in system.chains.items()
+        for name, chain in chains.items()
         if any(
             first == writer and second in readers
             for first, second in zip(chain.path, chain.path[1:], strict=False)
@@ -30,7 +38,8 @@ def channel_communication(system: System, channel: str) -> Communication:
     given = system.channels[channel].communication if channel in system.channels else None
     if given is not None:
         return given
-    return "let" if set(chains_through(system, channel).values()) == {"let"} else "implicit"
+    through = chains_through(system.chains, system.writer(channel), system.readers(channel))
+    return "let" if set(through.values()) == {"let"} else "implicit"
 
 
 def plan_channels(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedChannel]:
@@ -65,6 +74,7 @@ def _exchange(system: System, name: str, task: PlannedTask, end: str) -> Planned
         bytes=None if described.size is None else described.size.bytes,
         communication="implicit",
         exchange_of=task.name,
+        described=name in system.channels,
     )
 
 

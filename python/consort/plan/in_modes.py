@@ -31,8 +31,8 @@ def in_all_modes(whole: System, base: Plan, modes: Mapping[str, Plan]) -> Plan:
             channels[name] = _channel(whole, channels.get(name), channel)
     return replace(
         first,
-        system=whole,
         mode=None,
+        figures=base.figures,
         tasks=tasks,
         cores={name: _core(name, modes) for made in modes.values() for name in made.cores},
         channels=channels,

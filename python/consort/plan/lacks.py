@@ -6,15 +6,16 @@ What a target has of each kind stands in `consort.plan.targets`. What neither na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from consort.errors import BadInput
-from consort.model import System
 from consort.model.document import Document, Location, read_document
 from consort.model.kinds import STAND_IN
+from consort.model.mode import Override
 from consort.model.references import StepReference
 from consort.plan.arrivals import not_followed, releasing
 from consort.plan.types import Plan, PlannedCore, PlannedTask
@@ -25,18 +26,16 @@ EXECUTED = (LINUX, VIRTUAL, BOARD)
 
 @dataclass
 class Places:
-    """Problems at their places in a description: at what a mode changes, where it is that.
+    """Problems at their places in a description: at what a mode changes, where it is that."""
 
-    `system` is the description in no mode, or, where that is in no reach, as it is in the mode.
-    """
-
-    system: System
+    file: Path
     mode: str | None = None
+    changed: Mapping[str, Override] = field(default_factory=dict)
+    """By task: what the mode changes."""
 
     @cached_property
     def document(self) -> Document:
-        file = self.system.file
-        return read_document(file) if file.is_file() else Document.of_data({}, file)
+        return read_document(self.file) if self.file.is_file() else Document.of_data({}, self.file)
 
     def __call__(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         if self.mode is not None and location[0] == "tasks" and len(location) > 2:
@@ -46,9 +45,7 @@ class Places:
         return self.document.problem(location, message, at_key=at_key)
 
     def _overrides(self, task: str, key: str) -> bool:
-        mode = self.system.modes.get(str(self.mode))
-        override = None if mode is None else mode.overrides.get(task)
-        return getattr(override, key, None) is not None
+        return getattr(self.changed.get(task), key, None) is not None
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ Feature = Callable[[Plan], Iterator[Found]]
 
 def entry_of(plan: Plan, core: str, key: str) -> Location:
     """The location of a key of a core's scheduling."""
-    entry = plan.system.scheduling_entry(core)
+    entry = plan.cores[core].entry
     return ("scheduling",) if entry is None else ("scheduling", entry, key)
 
 
@@ -127,7 +124,7 @@ def _remote_states(true: Callable[[Plan, PlannedTask], object]) -> Feature:
 
 def _changes(plan: Plan) -> Iterator[Found]:
     if plan.changes is not None:
-        modes = " or ".join(f"--mode {mode}" for mode in plan.system.modes)
+        modes = " or ".join(f"--mode {mode}" for mode in plan.changes.modes)
         yield Found(("mode_changes",), {"modes": modes})
 
 
@@ -156,9 +153,8 @@ def _bound_data(plan: Plan) -> Iterator[Found]:
 
 
 def _no_board(plan: Plan) -> Iterator[Found]:
-    platform = plan.system.platform_description
-    if platform.emulation is None:
-        yield Found(("platform",), {"platform": platform.name})
+    if plan.platform.emulation is None:
+        yield Found(("platform",), {"platform": plan.platform.name})
 
 
 FEATURES: dict[str, Feature] = {

@@ -134,7 +134,7 @@ def plan_of(subject: System | Plan) -> Plan:
         raise BadInput(
             "the system goes from mode to mode; take the plan of one mode, or analyze_modes and"
             " simulate_modes",
-            file=made.system.file,
+            file=made.file,
             field="mode_changes",
         )
     return made
@@ -163,7 +163,16 @@ def _planned(
     channels = plan_channels(system, tasks)
     devices = plan_devices(system)
     made = Plan(
-        system=system,
+        file=system.file,
+        name=system.name,
+        description=system.description,
+        platform=system.platform_description,
+        platform_given=system.platform,
+        figures={
+            place: (value, source)
+            for part in (system.platform_description, system)
+            for place, value, source in part.figures()
+        },
         target=target.name,
         mode=mode,
         cores=cores,
@@ -183,18 +192,24 @@ def _planned(
         resources=plan_resources(system, tasks),
         accelerators=plan_accelerators(system),
         run=PlannedRun(
-            system.run.iterations, system.configurations(), system.run.interference, system.run.seed
+            system.run.iterations,
+            system.configurations(),
+            system.run.interference,
+            system.run.seed,
+            system.run.configurations is not None,
+            system.run.time_base,
         ),
         sources=tuple(_sources(system)),
         notes=(),
-        changes=_changes(system),
+        changes=changes_of(system),
         unbounded=unbounded(system),
     )
     problems, notes = refusals(whole, made, target)
     return replace(made, notes=notes), problems
 
 
-def _changes(system: System) -> PlannedChanges | None:
+def changes_of(system: System) -> PlannedChanges | None:
+    """The mode changes of a description."""
     given = system.mode_changes
     if given is None:
         return None
@@ -207,6 +222,7 @@ def _changes(system: System) -> PlannedChanges | None:
         tuple(PlannedAsker(asker.task, asker.member, asker.modes) for asker in given.askers),
         {one.core: one.to for one in given.fail_overs},
         None if given.detection is None else given.detection.picoseconds,
+        tuple(system.modes),
     )
 
 

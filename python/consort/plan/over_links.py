@@ -23,18 +23,19 @@ EXECUTED_ON = ("linux", "virtual")
 
 def link_of(plan: Plan, channel: PlannedChannel) -> Link | None:
     """The link that a channel is on."""
-    return None if channel.memory is None else plan.system.platform_description.links.get(channel.memory)
+    return None if channel.memory is None else plan.platform.links.get(channel.memory)
 
 
 def on_link(plan: Plan, link: str) -> list[PlannedChannel]:
     """The channels on a link."""
-    links = plan.system.platform_description.links
-    return [channel for channel in plan.channels.values() if channel.memory == link and link in links]
+    if link not in plan.platform.links:
+        return []
+    return [channel for channel in plan.channels.values() if channel.memory == link]
 
 
 def links_of(plan: Plan) -> list[str]:
     """The links that carry channels of a plan, in the platform's order."""
-    return [link for link in plan.system.platform_description.links if on_link(plan, link)]
+    return [link for link in plan.platform.links if on_link(plan, link)]
 
 
 def ends_of(plan: Plan, channel: PlannedChannel, core: str) -> str:
@@ -79,7 +80,7 @@ def _not_executed(plan: Plan, channel: PlannedChannel, target: Target) -> str:
 
 def _wrong(plan: Plan, channel: PlannedChannel, link: Link) -> str:
     """The reason that the link cannot carry the channel; empty if it can."""
-    memories, name = plan.system.platform_description.memories, channel.memory
+    memories, name = plan.platform.memories, channel.memory
     near = [end for end in link.between if end in memories]
     if len(near) != 2:
         return (

@@ -33,7 +33,8 @@ class _Refusals:
         self.whole = whole
         self.plan = plan
         self.target = target
-        self._at = Places(whole, plan.mode)
+        changed = {} if plan.mode is None else whole.modes[plan.mode].overrides
+        self._at = Places(whole.file, plan.mode, changed)
 
     def problems(self) -> list[BadInput]:
         rules = [self._communication, self._workers, self._dma, self._links]
@@ -88,11 +89,11 @@ class _Refusals:
         for name, channel in self.plan.channels.items():
             if channel.exchange_of is not None:
                 continue
-            chains = chains_through(self.plan.system, name)
+            chains = chains_through(self.plan.chains, channel.writer, channel.readers)
             wrong = [chain for chain, kind in chains.items() if kind != channel.communication]
             if not wrong:
                 continue
-            given = self.plan.system.channels[name].communication
+            given = self.whole.channels[name].communication
             if given is not None:
                 text = (
                     f"the chain {wrong[0]!r} through it is {chains[wrong[0]]}; write {chains[wrong[0]]}, or"
@@ -241,7 +242,7 @@ class _Refusals:
                     f" write {' or '.join(sorted(self.target.channels))}",
                 )
             if channel.communication == "let" and channel.implementation != "versions":
-                given = self.plan.system.channels[name]
+                given = self.whole.channels[name]
                 key = "implementation" if given.implementation is not None else "kind"
                 yield self._at(
                     (*here, key),
@@ -268,7 +269,7 @@ class _Refusals:
 
     def _remote_memory(self) -> Iterator[BadInput]:
         """A run maps what its channels lie in, and a page of remote memory is one process's own."""
-        memories = self.plan.system.platform_description.memories
+        memories = self.plan.platform.memories
         for name, channel in self.plan.channels.items():
             memory = memories.get(channel.memory or "")
             if memory is not None and memory.kind == "remote":
@@ -446,7 +447,7 @@ class _Refusals:
         if not self.target.executes:
             return
         plan = self.plan
-        platform = plan.system.platform_description
+        platform = plan.platform
         yield from self.target.notes
         foreign = [name for name in plan.cores if platform.core(name).description.cpu is None]
         if foreign and self.target.name == "linux":
@@ -477,7 +478,7 @@ class _Refusals:
                 way = "nothing arrives from it" if device.readers else "what is written to it is dropped"
                 yield f"{name} is only described: {way}"
         for name, core in plan.cores.items():
-            given = plan.system.run.time_base if "time_base" in plan.system.run.model_fields_set else "sleep"
+            given = self.whole.run.time_base if "time_base" in self.whole.run.model_fields_set else "sleep"
             if len(core.tasks) > 1 and given != core.time_base:
                 yield f"{name} sleeps until a release, because several tasks share it"
             if core.serves:

@@ -37,15 +37,14 @@ def text_of(plan: Plan, width: int = WIDTH) -> str:
 
 
 def _parts(plan: Plan) -> Iterator[RenderableType]:
-    system = plan.system
     target = TARGETS.get(plan.target, TARGETS[BOARD])
-    title = system.name or system.file.resolve().parent.name
+    title = plan.name or plan.file.resolve().parent.name
     yield Text(
-        f"{title}: {len(plan.tasks)} tasks on {len(plan.cores)} cores of {system.platform_description.name},"
+        f"{title}: {len(plan.tasks)} tasks on {len(plan.cores)} cores of {plan.platform.name},"
         f" for {plan.target} ({target.summary})"
     )
-    if system.description:
-        yield Text(system.description)
+    if plan.description:
+        yield Text(plan.description)
     if plan.mode is not None:
         yield Text(f"mode: {plan.mode}")
     if plan.changes is not None:

@@ -160,6 +160,11 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         else PlannedCacheSets(task.cache_sets.evicting, task.cache_sets.useful),
         accesses=None if task.accesses is None else task.accesses.most,
         remote_state=None if task.remote_state is None else _remote_state(system, task.remote_state),
+        priority=task.priority,
+        has_offset=task.has_offset,
+        has_bcet=task.bcet is not None,
+        accesses_from=None if task.accesses is None else task.accesses.provenance,
+        cache_sets_from=None if task.cache_sets is None else task.cache_sets.provenance,
     )
 
 
@@ -252,6 +257,8 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
             cache=_cache(scheduling.cache),
             bandwidth=_bandwidth(scheduling.bandwidth),
             slot_missing=missing.get(name, ""),
+            entry=system.scheduling_entry(name),
+            wakes_late=system.wakes_late(released),
         )
     return cores
 

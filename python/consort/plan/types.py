@@ -6,12 +6,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
-from consort.model import Duration, System
-from consort.model.kinds import Arbitration, Communication, Execution, OnMiss, Service, TimeBase, Wait
+from consort.model import Duration
+from consort.model.batches import takes_several
+from consort.model.figures import Provenance
+from consort.model.kinds import (
+    Arbitration,
+    Communication,
+    Configuration,
+    Execution,
+    OnMiss,
+    Service,
+    TimeBase,
+    Wait,
+)
+from consort.model.platform import Platform
 from consort.model.references import StepReference
 from consort.model.sources import FileInput, FunctionInput, Golden
 from consort.model.task import Types
@@ -32,6 +44,8 @@ Release = Literal["periodic", "sporadic", "arrival"]
 ChannelImplementation = Literal["mailbox", "queue", "snapshot", "double-buffer", "versions"]
 DeviceKind = Literal["recording", "function", "plant", "driver", "record", "described"]
 StandIn = Literal["stand-in"]
+# Facts that only Consort itself reads: they are not in the plan as JSON.
+UNWRITTEN: Final = {"json": False}
 
 
 @dataclass(frozen=True)
@@ -109,6 +123,10 @@ class PlannedCore:
     bandwidth: PlannedBandwidth | None = None
     slot_missing: str = ""
     """For a three-phase core without a slot: the missing figure, and how to give it."""
+    entry: str | None = field(default=None, metadata=UNWRITTEN)
+    """The key of the description's `scheduling` that is about it: its own, or its group's."""
+    wakes_late: bool = field(default=False, metadata=UNWRITTEN)
+    """True if a timer delays its releases."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +225,14 @@ class PlannedTask:
     """None: its state lies in local memory."""
     checkpoint: str | None = None
     """The memory to which each job writes what another core would go on from."""
+    priority: int | None = field(default=None, metadata=UNWRITTEN)
+    """The description's own."""
+    has_offset: bool = field(default=False, metadata=UNWRITTEN)
+    """True if the description states when the first job is due: 0 is such a moment, too."""
+    has_bcet: bool = field(default=False, metadata=UNWRITTEN)
+    """True if the description states the least execution time."""
+    accesses_from: Provenance | None = field(default=None, metadata=UNWRITTEN)
+    cache_sets_from: Provenance | None = field(default=None, metadata=UNWRITTEN)
 
     @property
     def computed_on(self) -> str:
@@ -268,6 +294,7 @@ class PlannedChannel:
     """For a subscription: the shortest time between two messages."""
     exchange_of: str | None = None
     """The offloaded task whose requests or answers it carries."""
+    described: bool = field(default=True, metadata=UNWRITTEN)
 
 
 @dataclass(frozen=True)
@@ -304,9 +331,13 @@ class PlannedRun:
     """The settings of a run."""
 
     iterations: int
-    configurations: tuple[str, ...]
+    configurations: tuple[Configuration, ...]
     interference: tuple[str, ...]
     seed: int
+    chosen: bool = field(default=False, metadata=UNWRITTEN)
+    """True if the description names the configurations."""
+    time_base: TimeBase = field(default="sleep", metadata=UNWRITTEN)
+    """The one that the description asks for; a core of several tasks does not spin."""
 
 
 @dataclass(frozen=True)
@@ -333,6 +364,7 @@ class PlannedChanges:
     """By core: the mode that its death asks for."""
     detection_ps: int | None = None
     """From a core's last sign of life until it is known to be dead."""
+    modes: tuple[str, ...] = field(default=(), metadata=UNWRITTEN)
 
 
 @dataclass(frozen=True)
@@ -349,8 +381,15 @@ class Source:
 class Plan:
     """A description laid out on a target, in one mode."""
 
-    system: System
-    """As it is in the mode."""
+    file: Path = field(metadata=UNWRITTEN)
+    """The description's."""
+    name: str | None = field(metadata=UNWRITTEN)
+    description: str = field(metadata=UNWRITTEN)
+    platform: Platform = field(metadata=UNWRITTEN)
+    platform_given: str = field(metadata=UNWRITTEN)
+    """The platform as the description names it."""
+    figures: Mapping[str, tuple[object, Provenance | None]] = field(metadata=UNWRITTEN)
+    """By place in the description or its platform."""
     target: str
     mode: str | None
     cores: Mapping[str, PlannedCore]
@@ -380,28 +419,37 @@ class Plan:
         found = (task.core for task in self.tasks.values() if task.execution == "three-phase")
         return tuple(dict.fromkeys(found))
 
+    def path(self, relative: str) -> Path:
+        """A file that the description names, which is relative to the description."""
+        return self.file.parent / relative
+
+    def takes_several(self, task: str) -> bool:
+        """True if a task's step takes several blocks of a queue in one job, by the text of its headers."""
+        step = self.tasks[task].step
+        return isinstance(step, StepReference) and takes_several(self.path(step.header))
+
     def processor_of(self, task: str) -> str:
         """The kind of processor that computes a task."""
         return self.cores[self.tasks[task].computed_on].processor
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON: `_ps` are picoseconds, `_pj` picojoules, sizes bytes."""
-        system = self.system
-        parts = {field.name: _plain(getattr(self, field.name)) for field in fields(self)[1:]}
+        parts = _plain(self)
         if not self.unbounded:
             del parts["unbounded"]
         return {
             "plan": 1,
-            "system": system.name,
-            "description": system.description,
-            "platform": {"name": system.platform_description.name, "given": system.platform},
+            "system": self.name,
+            "description": self.description,
+            "platform": {"name": self.platform.name, "given": self.platform_given},
             **parts,
         }
 
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type) and not isinstance(value, TextValue):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        written = (part.name for part in fields(value) if part.metadata != UNWRITTEN)
+        return {name: _plain(getattr(value, name)) for name in written}
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     if isinstance(value, Mapping):

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from consort.errors import SystemFails
 from consort.judge.disturbance import disturbances, merged, touched
 from consort.judge.samples import Samples
-from consort.record.description import described
 from consort.record.raw import RawRun
 from consort.record.status import OPERATIONS
 
@@ -129,9 +128,8 @@ def series(
     `row_classes`: for each row of its recorded inputs a number that equal rows share. `counts_inputs`:
     whether all that it reads is recorded.
     """
-    system = described(record.manifest.config)
-    assert system is not None, "the executive describes what it ran"
-    samples = Samples.of(system, record)
+    samples = Samples.of(record)
+    system = samples.system
     jobs, number = samples.jobs, samples.number(task)
     mine = samples.rows_of(number)
     core = system.core_names.index(system.tasks[number].core)

@@ -70,7 +70,7 @@ def profile_system(system: System, settings: Settings, progress: Progress) -> tu
         conditions = [c for c in _CONDITIONS if c == "alone" or _interferes(system, settings)]
         for task in names:
             for core in _places(prepared.plan, task):
-                alone = _alone(prepared.plan, task, core)
+                alone = _alone(prepared.system, prepared.plan, task, core)
                 for condition in conditions:
                     seen.append(
                         _observed(
@@ -105,7 +105,7 @@ def _chosen(system: System, settings: Settings) -> list[str]:
 
 
 def _refuse_foreign(made: Plan, tasks: Sequence[str]) -> None:
-    platform = made.system.platform_description
+    platform = made.platform
     for task in tasks:
         for core in _places(made, task):
             if platform.core(core).description.cpu is None:
@@ -115,7 +115,7 @@ def _refuse_foreign(made: Plan, tasks: Sequence[str]) -> None:
                     " times; profile on the platform itself, or a description of this machine"
                     " (linux-host, or what"
                     " `consort probe` wrote)",
-                    file=made.system.file,
+                    file=made.file,
                     field="platform",
                 )
 
@@ -129,7 +129,7 @@ def _places(made: Plan, task: str) -> list[str]:
     return cores
 
 
-def _alone(made: Plan, task: str, core: str) -> Plan:
+def _alone(system: System, made: Plan, task: str, core: str) -> Plan:
     """The plan of one task, local on a core, with the tasks that its inputs come from and nothing else.
 
     Each core is on the CPU that plays it when the whole system runs.
@@ -141,7 +141,7 @@ def _alone(made: Plan, task: str, core: str) -> Plan:
     }
     if made.tasks[task].worker is not None:
         changes[task] = {"execution": "local", "on": core, "master": core}
-    local = plan(made.system.changed(changes), "linux", mode=None)
+    local = plan(system.changed(changes), "linux", mode=None)
     needed = set(sources_of(local, task))
     tasks = {name: planned for name, planned in local.tasks.items() if name in needed}
     cpus = place(made, made.cores, share=True).cpus if len(made.cores) <= len(usable_cpus()) else {}

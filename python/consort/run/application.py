@@ -34,7 +34,7 @@ from consort.run.modes import JudgedModes
 from consort.run.options import (
     Options,
     check_choice,
-    configured_in_modes,
+    configured,
     duration_of,
     planned_in_modes,
     possible,
@@ -53,6 +53,8 @@ from consort.run.watch import watch
 class Prepared:
     """A plan made ready to run: its program, the layouts it describes, its inputs and golden outputs."""
 
+    system: System
+    """The description, of which each configuration has its own plan."""
     plan: Plan
     program: Path
     described: Mapping[str, Any]
@@ -63,7 +65,7 @@ class Prepared:
     """The plans of a run that goes from mode to mode; `plan` is that of all of them."""
 
     def configurations(self, options: Options) -> Sequence[Configuration]:
-        return possible(self.plan, options)
+        return possible(self.system, self.plan, options)
 
     def recordings(
         self,
@@ -78,7 +80,7 @@ class Prepared:
     ) -> Iterator[Recording]:
         """Records the configuration; if this machine has too few CPUs for all cores at once, parts that are
         independent of one another run one after another."""
-        plans = configured_in_modes(ModePlans(self.plan, self.modes), key, options)
+        plans = configured(self.system, ModePlans(self.plan, self.modes), key, options)
         made = plans.whole
         title = title or title_of(self.plan, key)
         virtual = made.target == "virtual"
@@ -130,19 +132,20 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
         )
     progress("building", None)
     if reads_its_plan(made):
-        program = stand_ins_program(system, sanitize=wanted.sanitize)
+        program = stand_ins_program(system.file, sanitize=wanted.sanitize)
         described = _described(program, plans)
     else:
         program = build_application(made, sanitize=wanted.sanitize)
         described = describe(program)
-    plans = planned_in_modes(sized(system, made, described), wanted)
+    system = sized(system, made, described)
+    plans = planned_in_modes(system, wanted)
     made = plans.whole
     layouts = {task["name"]: task for task in described["tasks"]}
     progress("inputs", None)
     rows = input_rows(made, layouts)
     members = member_rows(made, described)
     golden = golden_of(made, layouts, rows, progress)
-    return Prepared(made, program, described, rows, members, golden, plans.modes)
+    return Prepared(system, made, program, described, rows, members, golden, plans.modes)
 
 
 @contextmanager
@@ -166,7 +169,6 @@ def _record_part(
     live: Announcement | EnvironmentLacks | None,
 ) -> Recording:
     made = plans.whole
-    system = made.system
     data = write_rows(made, prepared.rows, prepared.members, scratch)
     duration = duration_of(made, options)
     with serving(made, prepared.described, options.remote) as servers:
@@ -184,7 +186,7 @@ def _record_part(
             modes=plans.modes,
             servers=servers,
         )
-        sources = system.run.interference if key.endswith("-on") else ()
+        sources = made.run.interference if key.endswith("-on") else ()
         used = {*placement.cpus.values()} | ({placement.io} if placement.io is not None else set())
         others = [cpu for cpu in usable_cpus() if cpu not in used]
         watched = (
@@ -200,7 +202,7 @@ def _record_part(
             progress,
             sources=sources,
             cpus=others or sorted(used),
-            file=system.file,
+            file=made.file,
             summary=watched,
             environment=sanitizer.ENVIRONMENT if options.sanitize else None,
         )

@@ -22,7 +22,7 @@ def asker_config(
         raise BadInput(
             f"the outputs of {asker.task} have no whole number {asker.member!r}; they have"
             f" {', '.join(names) or 'none'}",
-            file=plan.system.file,
+            file=plan.file,
             field="mode_changes.asked_by",
         )
     return {

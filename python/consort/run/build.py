@@ -17,7 +17,6 @@ from typing import Any
 from consort.builds import digest, kept
 from consort.ccache import compiled, run_tool
 from consort.errors import BadInput, EnvironmentLacks
-from consort.model import System
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.plan.over_links import link_of
@@ -44,10 +43,10 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
     """
     flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
     units = [cpp_tree() / "ports" / unit for unit in (UNITS + VIRTUAL if plan.target == "virtual" else UNITS)]
-    objects = tuple(build_unit(unit, flags, unit.stem, plan.system) for unit in units)
+    objects = tuple(build_unit(unit, flags, unit.stem, plan.file) for unit in units)
     if any(task.remote_state is not None for task in plan.tasks.values()):
         objects = (*objects, remote_memory().state_library())
-    return build_program(plan.system, program_source(plan), flags, objects)
+    return build_program(plan.file, program_source(plan), flags, objects)
 
 
 def reads_its_plan(plan: Plan) -> bool:
@@ -61,7 +60,7 @@ def reads_its_plan(plan: Plan) -> bool:
     return all((c.capacity or 0) <= most.get(c.implementation, c.capacity or 0) for c in carried(plan))
 
 
-def stand_ins_program(system: System, *, sanitize: bool = False) -> Path:
+def stand_ins_program(file: Path, *, sanitize: bool = False) -> Path:
     """The program that reads from a plan image what others compile in, built if it is not cached."""
     flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
     folders, cxx = include_folders(), compiler()
@@ -75,41 +74,41 @@ def stand_ins_program(system: System, *, sanitize: bool = False) -> Path:
     def make(target: Path, scratch: Path) -> None:
         *others, own = units
         made = str(scratch / "stand_ins.o")
-        _built(compiled([*command, "-c", str(own), "-o", made], scratch), own, system)
-        objects = [made, *(str(build_unit(unit, flags, unit.stem, system)) for unit in others)]
-        _built(run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch), own, system)
+        _built(compiled([*command, "-c", str(own), "-o", made], scratch), own, file)
+        objects = [made, *(str(build_unit(unit, flags, unit.stem, file)) for unit in others)]
+        _built(run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch), own, file)
 
     return kept("programs", f"stand-ins-{key}", "application", make)
 
 
 def build_program(
-    system: System, source: str, flags: tuple[str, ...] = FLAGS, objects: tuple[Path, ...] = ()
+    file: Path, source: str, flags: tuple[str, ...] = FLAGS, objects: tuple[Path, ...] = ()
 ) -> Path:
     """The executable of a translation unit and objects that are built already, built if it is not cached."""
     also = [str(o.parent.name) for o in objects]
     with tempfile.TemporaryDirectory(prefix="consort-build-") as folder:
         unit = Path(folder) / "application.cpp"
         unit.write_text(source, encoding="utf-8")
-        key, command = _key(unit, flags, system, also)
+        key, command = _key(unit, flags, file, also)
 
     def make(target: Path, scratch: Path) -> None:
         # Where it stays: a debugger shows it, and ccache knows it again.
         unit = target.parents[2] / "application.cpp"
         unit.write_text(source, encoding="utf-8")
         made = str(scratch / "application.o")
-        _built(compiled([*command, "-c", str(unit), "-o", made], scratch), unit, system)
+        _built(compiled([*command, "-c", str(unit), "-o", made], scratch), unit, file)
         linked = [*command, made, *map(str, objects), "-o", str(target), "-pthread"]
-        _built(run_tool(linked, scratch), unit, system)
+        _built(run_tool(linked, scratch), unit, file)
 
-    return kept("programs", f"{system.file.stem}-{key}", "application", make)
+    return kept("programs", f"{file.stem}-{key}", "application", make)
 
 
-def build_unit(unit: Path, flags: tuple[str, ...], name: str, system: System) -> Path:
+def build_unit(unit: Path, flags: tuple[str, ...], name: str, file: Path) -> Path:
     """The object of one of Consort's own translation units, built if it is not cached."""
-    key, command = _key_of_own(unit, flags, system)
+    key, command = _key_of_own(unit, flags, file)
 
     def make(target: Path, scratch: Path) -> None:
-        _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), unit, system)
+        _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), unit, file)
 
     return kept("programs", f"{name}-{key}", f"{name}.o", make)
 
@@ -119,17 +118,17 @@ def build_unit(unit: Path, flags: tuple[str, ...], name: str, system: System) ->
 _own_keys: dict[tuple[Any, ...], tuple[str, list[str]]] = {}
 
 
-def _key_of_own(unit: Path, flags: tuple[str, ...], system: System) -> tuple[str, list[str]]:
+def _key_of_own(unit: Path, flags: tuple[str, ...], file: Path) -> tuple[str, list[str]]:
     """The key (`_key`) of a unit whose text changes only with a file of Consort's own."""
     folders = (*include_folders(), unit.parent)
     files = frozenset((f, f.stat().st_mtime_ns) for folder in folders for f in folder.rglob("*.?pp"))
     known = (unit, flags, compiler(), *map(os.environ.get, ("CPATH", "CPLUS_INCLUDE_PATH")), files)
     if known not in _own_keys:
-        _own_keys[known] = _key(unit, flags, system, [])
+        _own_keys[known] = _key(unit, flags, file, [])
     return _own_keys[known]
 
 
-def _key(unit: Path, flags: tuple[str, ...], system: System, also: list[str]) -> tuple[str, list[str]]:
+def _key(unit: Path, flags: tuple[str, ...], file: Path, also: list[str]) -> tuple[str, list[str]]:
     """The key of a unit's build, and the compiler with its options.
 
     The whole text that the compiler sees is the surest key of what a program is made of.
@@ -138,13 +137,13 @@ def _key(unit: Path, flags: tuple[str, ...], system: System, also: list[str]) ->
     command = [cxx, *flags, *(f"-I{folder}" for folder in include_folders())]
     seen = subprocess.run([*command, "-E", "-P", str(unit)], capture_output=True, text=True)
     if seen.returncode != 0:
-        raise BadInput(_first_error(seen.stderr, unit), file=system.file)
+        raise BadInput(_first_error(seen.stderr, unit), file=file)
     return digest([cxx, version_of(cxx), *flags, *also, seen.stdout]), command
 
 
-def _built(done: subprocess.CompletedProcess[str], unit: Path, system: System) -> None:
+def _built(done: subprocess.CompletedProcess[str], unit: Path, file: Path) -> None:
     if done.returncode != 0:
-        raise BadInput(_first_error(done.stderr, unit), file=system.file)
+        raise BadInput(_first_error(done.stderr, unit), file=file)
 
 
 def describe(program: Path, image: Path | None = None) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def golden_of(
             progress(f"golden outputs of {task.name}", None)
             out = struct_dtype(layouts[task.name]["out"])
             inputs, cache = rows[task.name], cache_folder() / "golden"
-            golden = golden_outputs(made.system, task.name, task.golden, inputs, out, cache)
+            golden = golden_outputs(made.file, task.name, task.golden, inputs, out, cache)
             found[task.name] = Expected(golden, "input", dict(task.golden.tolerance), "golden")
     return found
 

@@ -12,6 +12,7 @@ from typing import Any
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, PlannedCore, PlannedTask
 from consort.plan.over_links import link_of, links_of
+from consort.plan.recorded import chain_facts, core_facts, ns, task_facts
 from consort.record.environment import throttled_ns, throttling
 from consort.remote_memory import Server
 from consort.run.askers import asker_config
@@ -130,7 +131,7 @@ def run_config(
             "seed": plan.run.seed,
             "stand_ins": [t.name for t in plan.tasks.values() if t.step == STAND_IN],
             "cores": [made.core_facts(core) for core in plan.cores.values()],
-            "tasks": [made.task_facts(task) for task in plan.tasks.values()],
+            "tasks": [task_facts(task, time_scale) for task in plan.tasks.values()],
             "channels": [
                 {
                     "name": channel.name,
@@ -143,7 +144,7 @@ def run_config(
                 for channel in carried(plan)
             ],
             "links": links_of(plan),
-            "chains": made.chain_facts(plan),
+            "chains": chain_facts(plan, time_scale),
             **({"modes": made.mode_facts(modes)} if modes else {}),
         },
     }
@@ -178,9 +179,6 @@ class _Config:
         self.cores = list(plan.cores)
         self.channels = [channel.name for channel in carried(plan)]
         self.servers = servers
-
-    def ns(self, picoseconds: int | None) -> int | None:
-        return None if picoseconds is None else picoseconds * self.scale // 1000
 
     def time(self, picoseconds: int) -> int:
         return picoseconds * self.scale // 1000
@@ -289,22 +287,10 @@ class _Config:
         return [
             {
                 "name": mode,
-                "tasks": [self.task_facts(task) for task in made.tasks.values()],
-                "chains": self.chain_facts(made),
+                "tasks": [task_facts(task, self.scale) for task in made.tasks.values()],
+                "chains": chain_facts(made, self.scale),
             }
             for mode, made in modes.items()
-        ]
-
-    def chain_facts(self, plan: Plan) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": chain.name,
-                "path": list(chain.path),
-                "communication": chain.communication,
-                "reaction_ns": self.ns(chain.reaction_ps),
-                "age_ns": self.ns(chain.age_ps),
-            }
-            for chain in plan.chains.values()
         ]
 
     def device_period(self, channel: PlannedChannel, modes: Sequence[Plan]) -> int:
@@ -350,32 +336,11 @@ class _Config:
 
     def core_facts(self, core: PlannedCore) -> dict[str, Any]:
         return {
-            "name": core.name,
+            **core_facts(core),
             "cpu": self.placement.cpus.get(core.name),
-            "policy": core.policy,
             "wait": self.wait_of(core),
             "time_base": self.time_base_of(core),
-            "processor": core.processor,
-            "slot_ns": None if core.slot is None else self.ns(core.slot.length_ps),
-        }
-
-    def task_facts(self, task: PlannedTask) -> dict[str, Any]:
-        return {
-            "name": task.name,
-            "core": task.core,
-            "worker": task.worker,
-            "execution": task.execution,
-            "release": task.release,
-            "arrival": task.arrival,
-            "period_ns": self.ns(task.period_ps),
-            "deadline_ns": self.ns(task.deadline_ps),
-            "offset_ns": self.ns(task.offset_ps),
-            "jitter_ns": self.ns(task.jitter_ps),
-            "wcet_ns": None if task.computes_ps is None else task.computes_ps / 1000,
-            "rank": task.rank,
-            "on_miss": task.on_miss,
-            "communication": task.communication,
-            "step": None if task.step is None else str(task.step),
+            "slot_ns": None if core.slot is None else ns(core.slot.length_ps, self.scale),
         }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from consort.errors import BadInput
 from consort.judge.outputs import flattened, is_of
-from consort.model import FileInput, FunctionInput, Golden, PythonReference, System, Task
+from consort.model import FileInput, FunctionInput, Golden, PythonReference
 from consort.model.problems import nearest
 from consort.record.outputs import column_name
 from consort.run.inputs import Source, read_inputs
@@ -39,9 +39,9 @@ def struct_dtype(layout: Mapping[str, Any]) -> np.dtype[Any]:
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": layout["bytes"]})
 
 
-def load_function(system: System, reference: PythonReference) -> Callable[..., Any]:
+def load_function(file: Path, reference: PythonReference) -> Callable[..., Any]:
     """A function of a Python file beside the description. Its folder is importable while it is loaded."""
-    path = system.path(reference.module).resolve()
+    path = (file.parent / reference.module).resolve()
     name = f"consort_description_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
@@ -60,11 +60,11 @@ def load_function(system: System, reference: PythonReference) -> Callable[..., A
     return function  # type: ignore[no-any-return]
 
 
-def recorded_rows(system: System, given: FileInput, step: Fraction, dtype: np.dtype[Any]) -> NDArray[Any]:
+def recorded_rows(file: Path, given: FileInput, step: Fraction, dtype: np.dtype[Any]) -> NDArray[Any]:
     """A recording as rows, one each `step` seconds."""
     columns = {m: given.column(m) for m in given.columns}
     return read_inputs(
-        system.path(given.file),
+        file.parent / given.file,
         time=given.time,
         time_unit=given.time_unit,
         columns={m: Source(c.column, c.scale, c.offset) for m, c in columns.items()},
@@ -74,69 +74,59 @@ def recorded_rows(system: System, given: FileInput, step: Fraction, dtype: np.dt
     )
 
 
-def made_rows(system: System, given: FunctionInput, dtype: np.dtype[Any]) -> NDArray[Any]:
+def made_rows(file: Path, given: FunctionInput, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Rows that a Python function makes."""
-    made = _array(system, given.function, call(system, given.function, dtype, **given.arguments))
+    made = _array(file, given.function, call(file, given.function, dtype, **given.arguments))
     if made.dtype != dtype or made.ndim != 1 or made.size == 0:
         raise BadInput(
             f"{given.function.function} returned {made.dtype} of shape {made.shape}; it must be a non-empty"
             f" one-dimensional array of {dtype}",
-            file=system.path(given.function.module),
+            file=file.parent / given.function.module,
         )
     return made
 
 
-def _array(system: System, function: PythonReference, returned: Any) -> NDArray[Any]:
+def _array(file: Path, function: PythonReference, returned: Any) -> NDArray[Any]:
     """A Python function's result as an array; `BadInput` where its rows are unlike."""
     try:
         return np.asarray(returned)
     except ValueError as error:
         raise BadInput(
-            f"{function.function} returned what is no array: {error}", file=system.path(function.module)
+            f"{function.function} returned what is no array: {error}", file=file.parent / function.module
         ) from None
 
 
-def task_inputs(system: System, task: Task, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """One row a job; at the end the input begins again."""
-    given = task.input
-    if isinstance(given, FileInput):
-        step = 1 / Fraction(given.rate.hertz) if given.rate is not None else task.interval.seconds
-        return recorded_rows(system, given, step, dtype)
-    assert isinstance(given, FunctionInput)
-    return made_rows(system, given, dtype)
-
-
 def golden_outputs(
-    system: System, task: str, golden: Golden, inputs: NDArray[Any], dtype: np.dtype[Any], cache: Path
+    file: Path, task: str, golden: Golden, inputs: NDArray[Any], dtype: np.dtype[Any], cache: Path
 ) -> NDArray[Any]:
     """The outputs of a task that the inputs must give, row for row from a reset state, of type `dtype`.
 
     `BadInput` where the function gives something else, a value that its member cannot hold, or where a
     tolerance is that of no member or has the other unit.
     """
-    _check_tolerances(system, task, golden, dtype)
+    _check_tolerances(file, task, golden, dtype)
     arguments = dict(golden.arguments)
-    function = load_function(system, golden.function)
+    function = load_function(file, golden.function)
     if "cache" in inspect.signature(function).parameters:
         cache.mkdir(parents=True, exist_ok=True)
         arguments["cache"] = cache  # type: ignore[assignment]
-    result = call(system, golden.function, inputs, **arguments)
-    expected = _array(system, golden.function, result["expected"] if isinstance(result, Mapping) else result)
+    result = call(file, golden.function, inputs, **arguments)
+    expected = _array(file, golden.function, result["expected"] if isinstance(result, Mapping) else result)
     if expected.dtype.names is None or set(expected.dtype.names) != set(dtype.names or ()):
         raise BadInput(
             f"{golden.function.function} returned members {expected.dtype.names},"
             f" the output has {dtype.names}",
-            file=system.path(golden.function.module),
+            file=file.parent / golden.function.module,
         )
     if expected.shape != inputs.shape:
         raise BadInput(
             f"{golden.function.function} returned {expected.shape} rows for {inputs.shape} inputs",
-            file=system.path(golden.function.module),
+            file=file.parent / golden.function.module,
         )
     made = np.zeros(expected.shape, dtype=dtype)
     for name in dtype.names or ():
         rounded = any(_tolerates(given, name, dtype) for given in golden.tolerance)
-        made[name] = _held_by(expected[name], made[name].dtype, rounded, name, system, golden)
+        made[name] = _held_by(expected[name], made[name].dtype, rounded, name, file, golden)
     return made
 
 
@@ -146,17 +136,17 @@ def _tolerates(given: str, member: str, dtype: np.dtype[Any]) -> bool:
     return any(is_of(column, column_name(given)) for column in columns)
 
 
-def _check_tolerances(system: System, task: str, golden: Golden, dtype: np.dtype[Any]) -> None:
+def _check_tolerances(file: Path, task: str, golden: Golden, dtype: np.dtype[Any]) -> None:
     for given, tolerance in golden.tolerance.items():
         field = f"tasks.{task}.golden.tolerance.{given}"
         members = [name for name in dtype.names or () if _tolerates(given, name, dtype)]
         if not members:
             known = nearest(given, dtype.names or (), "members of the output")
-            raise BadInput(f"the output has no member {given!r}; {known}", file=system.file, field=field)
+            raise BadInput(f"the output has no member {given!r}; {known}", file=file, field=field)
         unit = "ulp" if dtype[members[0]].base.kind == "f" else "LSB"
         if tolerance.unit != unit:
             kind = "a floating-point number" if unit == "ulp" else "an integer"
-            raise BadInput(f"{given} is {kind}; write {tolerance.count}{unit}", file=system.file, field=field)
+            raise BadInput(f"{given} is {kind}; write {tolerance.count}{unit}", file=file, field=field)
 
 
 def _held_by(
@@ -164,7 +154,7 @@ def _held_by(
     dtype: np.dtype[Any],
     rounded: bool,
     member: str,
-    system: System,
+    file: Path,
     golden: Golden,
 ) -> NDArray[Any]:
     """Golden values as their member holds them; only one with a tolerance may be rounded to that."""
@@ -188,18 +178,18 @@ def _held_by(
         raise BadInput(
             f"{golden.function.function} gave {values[tuple(at)]} for {member} in row {int(at[0])}, which a"
             f" {dtype.name} does not hold;{round_it}",
-            file=system.path(golden.function.module),
+            file=file.parent / golden.function.module,
         )
     return held
 
 
-def call(system: System, reference: PythonReference, *arguments: Any, **named: Any) -> Any:
+def call(file: Path, reference: PythonReference, *arguments: Any, **named: Any) -> Any:
     """Calls a function of a Python file beside the description; `BadInput` with what it raised."""
-    function = load_function(system, reference)
+    function = load_function(file, reference)
     try:
         return function(*arguments, **named)
     except BadInput:
         raise
     except Exception as error:
-        path = system.path(reference.module)
+        path = file.parent / reference.module
         raise BadInput(f"{reference.function} raised {type(error).__name__}: {error}", file=path) from error

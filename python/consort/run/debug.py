@@ -72,7 +72,7 @@ def debugged_configuration(system: System, options: Options, task: str) -> list[
         raise BadInput(f"there is no task {task!r}; {hint}", file=system.file, field="--debug")
     if made.tasks[task].step in (None, STAND_IN):
         raise BadInput(f"{task!r} has a stand-in, and no step to look at", file=system.file, field="--debug")
-    wanted = list(options.configurations or possible(made, options))
+    wanted = list(options.configurations or possible(system, made, options))
     if options.configurations and len(wanted) > 1:
         raise BadInput("one configuration is debugged; name one", file=system.file, field="--only")
     return wanted[-1:]

@@ -63,11 +63,11 @@ def _sizes(plan: Plan, described: Mapping[str, Any]) -> dict[str, int]:
         if task.remote_state is not None:
             memory = task.remote_state.memory
             sizes[memory] = sizes.get(memory, 0) + max(1, -(-bytes_of[name] // PAGE)) * PAGE
-            size = plan.system.platform_description.memories[memory].size
+            size = plan.platform.memories[memory].size
             if size is not None and sizes[memory] > size.value.bytes:
                 text = (
                     f"the states in {memory!r} take {Size.spelled(sizes[memory])}, with this one, and it has"
                     f" {size.value}; make one smaller, or name another memory"
                 )
-                raise BadInput(text, file=plan.system.file, field=f"tasks.{name}.remote_state.memory")
+                raise BadInput(text, file=plan.file, field=f"tasks.{name}.remote_state.memory")
     return sizes

@@ -123,20 +123,18 @@ def run_system(
     """
     from consort.report import PAGES
 
-    system = prepared.plan.system
-    name = options.name or system.file.resolve().parent.name or system.file.stem
+    file = prepared.plan.file
+    name = options.name or file.resolve().parent.name or file.stem
     with RunWriter(
-        name, "application", options.root, command=options.command, source=system.file.parent, pages=PAGES
+        name, "application", options.root, command=options.command, source=file.parent, pages=PAGES
     ) as writer:
         # One that was made in Python lies in no file.
-        if system.file.is_file():
-            writer.add_description(system.file)
+        if file.is_file():
+            writer.add_description(file)
         with ExitStack() as stack:
             # Elsewhere than by this machine's clock there is nothing to look at before the end.
             live = (
-                stack.enter_context(announced(writer.id, name, system.file))
-                if options.target == "linux"
-                else None
+                stack.enter_context(announced(writer.id, name, file)) if options.target == "linux" else None
             )
             found = stack.enter_context(machine) if machine is not None else None
             for key in options.configurations or prepared.configurations(options):
@@ -287,7 +285,6 @@ def _judge(
     """Judges a record. Where times were too long, the machine is watched: it may have been its doing."""
     found = partial(
         judge,
-        None,
         record,
         bounds,
         expected=expected,

@@ -52,7 +52,7 @@ def _one(
         costs = {name: cost.ps for name, cost in transfers(Figures(plan), link).items()}
     except MissingFigure as missing:
         if plan.target == "virtual":
-            raise BadInput(str(missing), file=plan.system.file, field=missing.place) from None
+            raise BadInput(str(missing), file=plan.file, field=missing.place) from None
         costs = {}  # the engine takes what it takes; the bounds say what is missing
     longest_ns = max(costs.values(), default=0) * scale // 1000
     limit = max(LEAST_LIMIT_NS, TIMES_ITS_BLOCK * longest_ns)
@@ -89,13 +89,13 @@ def check_link_faults(plan: Plan, faults: Sequence[LinkFault]) -> None:
             raise BadInput(
                 f"no channel is on {fault.link!r}"
                 + (f"; {nearest(fault.link, known, 'links that carry channels')}" if known else ""),
-                file=plan.system.file,
+                file=plan.file,
                 field="--link-fault",
             )
         if plan.target != "linux":
             raise BadInput(
                 "the engine is a process on this machine's own clock only; leave it out",
-                file=plan.system.file,
+                file=plan.file,
                 field="--link-fault",
             )
 

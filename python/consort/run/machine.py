@@ -19,14 +19,14 @@ def prepared_machine(made: Plan, options: Options) -> Iterator[Prepared]:
     usable = usable_cpus()
     wanted = len(made.cores) + bool(made.three_phase_cores)
     cpus, housekeeping = usable[:wanted], usable[wanted:]
-    if not housekeeping and made.system.run.time_base == "spin":
+    if not housekeeping and made.run.time_base == "spin":
         raise BadInput(
             "the run uses every CPU and its cores never sleep: with the kernel's limit on real-time time"
             " lifted nothing else of the machine would run; write 'hybrid' or 'sleep'",
-            file=made.system.file,
+            file=made.file,
             field="run.time_base",
         )
     seconds = duration_of(made, options) * options.time_scale / 1e12
-    configurations = len(options.configurations or made.system.configurations())
+    configurations = len(options.configurations or made.run.configurations)
     with prepared(cpus, housekeeping, limit_s=configurations * (3 * seconds + 120)) as found:
         yield found

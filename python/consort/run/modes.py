@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.analysis.mode_changes import ModeBounds, analyze_modes
+from consort.analysis.mode_changes import ModeBounds, bounds_in_modes
 from consort.errors import BadInput
 from consort.judge import Verdict
 from consort.judge.changes import Change, unseen_requests
@@ -74,8 +74,9 @@ class JudgedModes:
     @cached_property
     def _bounds(self) -> ModeBounds | None:
         """The bounds; None if the system cannot be analysed, and the record says so."""
+        assert self.plans.whole.changes is not None
         try:
-            return analyze_modes(self.plans.whole.system)
+            return bounds_in_modes(self.plans.whole.changes, self.plans.modes)
         except BadInput:
             return None
 

@@ -115,7 +115,7 @@ def check_choice(made: Plan, options: Options) -> None:
                 f"{fault.core!r} is no core that may die here; {nearest(fault.core, mortal, 'such cores')}"
                 if mortal
                 else f"nobody goes on when {fault.core!r} dies; say who under 'mode_changes': 'fail_over'",
-                file=made.system.file,
+                file=made.file,
                 field=f"--{fault.kind}",
             )
     _check_worker_faults(made, options)
@@ -124,13 +124,14 @@ def check_choice(made: Plan, options: Options) -> None:
     if options.target != "virtual":
         return
     here = options.configurations is None
-    given = made.system.run.configurations if here else options.configurations
+    chosen = made.run.configurations if made.run.chosen else ()
+    given = chosen if here else options.configurations
     away = [key for key in given or () if key.endswith("-on")]
     if away:
         raise BadInput(
             f"in virtual time nothing interferes, so that there is no {away[0]}; write"
             f" {away[0].removesuffix('on')}off",
-            file=made.system.file,
+            file=made.file,
             field="run.configurations" if here else "--only",
         )
 
@@ -151,7 +152,7 @@ def _check_worker_faults(made: Plan, options: Options) -> None:
         elif name == "kill-worker-at" and ns >= lasts_ns:
             wrong = f"the run is over after {Duration.spelled(lasts_ns * 1000)}; write an earlier instant"
         if wrong:
-            raise BadInput(wrong, file=made.system.file, field=f"--{name}")
+            raise BadInput(wrong, file=made.file, field=f"--{name}")
 
 
 def title_of(made: Plan, key: Configuration) -> str:
@@ -163,38 +164,30 @@ def title_of(made: Plan, key: Configuration) -> str:
     return "interference on" if key.endswith("-on") else "interference off"
 
 
-def possible(made: Plan, options: Options) -> list[Configuration]:
+def possible(system: System, made: Plan, options: Options) -> list[Configuration]:
     """The configurations to run where none is asked for: without those that the plan's masters cannot do.
 
     A master may lack what computing its offloaded tasks itself needs, such as a stand-in's WCET there.
     """
-    given = made.system.run.configurations
-    if given is not None:
-        return list(given)
+    if made.run.chosen:
+        return list(made.run.configurations)
     found = []
-    for key in made.system.configurations():
+    for key in made.run.configurations:
         if made.target == "virtual" and key.endswith("-on"):
             continue
         try:
-            configured(made, key, options)
+            configured(system, ModePlans(made, {}), key, options)
         except BadDescription:
             continue
         found.append(key)
     return found
 
 
-def configured(made: Plan, key: Configuration, options: Options) -> Plan:
-    """The plan of a configuration: where it is local, masters compute their offloaded tasks themselves."""
-    return configured_in_modes(ModePlans(made, {}), key, options).whole
-
-
-def configured_in_modes(made: ModePlans, key: Configuration, options: Options) -> ModePlans:
-    """The same for each mode of a run that goes from mode to mode."""
+def configured(system: System, made: ModePlans, key: Configuration, options: Options) -> ModePlans:
+    """The plans of a configuration: where it is local, masters compute their offloaded tasks themselves."""
     if not key.startswith("local") or not made.whole.workers:
         return made
-    if made.whole.changes is not None:
-        return planned_in_modes(made.whole.system, options, place="local")
-    return ModePlans(planned(made.whole.system, options, place="local"), {})
+    return planned_in_modes(system, options, place="local")
 
 
 def restricted(made: Plan, cores: Sequence[str]) -> Plan:

@@ -27,7 +27,7 @@ def place(plan: Plan, cores: Iterable[str], *, share: bool) -> Placement:
         if cpu not in usable:
             raise BadInput(
                 f"CPU {cpu} is not usable here; usable are {', '.join(map(str, sorted(usable)))}",
-                file=plan.system.file,
+                file=plan.file,
                 field=f"run.cpus.{core}",
             )
     io = any(name in plan.three_phase_cores for name in wanted)

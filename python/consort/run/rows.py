@@ -87,14 +87,14 @@ def _rows(
             step = (
                 1 / Fraction(given.rate.hertz) if given.rate is not None else Fraction(task.period_ps, 10**12)
             )
-            return recorded_rows(plan.system, given, step, dtype)
-        return made_rows(plan.system, given, dtype)
+            return recorded_rows(plan.file, given, step, dtype)
+        return made_rows(plan.file, given, dtype)
     except BadInput as error:
         if error.file is not None:
             raise
         # An error that does not lie in the input's file lies in its description.
         where = ".".join(filter(None, (field, error.field)))
-        raise BadInput(error.message, file=plan.system.file, field=where) from error
+        raise BadInput(error.message, file=plan.file, field=where) from error
 
 
 def write_rows(

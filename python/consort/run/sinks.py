@@ -42,7 +42,7 @@ def sink_problems(plan: Plan, folder: Path) -> Iterator[str]:
             continue
         blocks = _written(np.array(table.rows), binding.member)
         try:
-            said = call(plan.system, PythonReference.parse(function), task.name, blocks)
+            said = call(plan.file, PythonReference.parse(function), task.name, blocks)
         except BadInput as error:
             said = error.message
         if said is not None:

@@ -43,7 +43,7 @@ def program_source(plan: Plan) -> str:
     described = [_task(plan, task) for task in tasks]
     return TEMPLATES.render(
         "application.cpp.j2",
-        file=plan.system.file.name,
+        file=plan.file.name,
         catalogue=LINUX,
         run="run_in_virtual_time" if plan.target == "virtual" else "run_on_this_machine",
         headers=list(dict.fromkeys(_headers(plan))),
@@ -88,7 +88,7 @@ def _task(plan: Plan, task: PlannedTask) -> dict[str, Any]:
         "owner": owner,
         "in_class": step is not None
         and bool(owner)
-        and _is_class(plan.system.path(step.header).resolve(), owner.rpartition("::")[2]),
+        and _is_class(plan.path(step.header).resolve(), owner.rpartition("::")[2]),
         "types": task.types,
         "offloaded": task.worker is not None,
     }
@@ -120,10 +120,10 @@ def carried(plan: Plan) -> list[PlannedChannel]:
 def _headers(plan: Plan) -> Iterator[str]:
     for task in plan.tasks.values():
         if task.step not in (None, STAND_IN):
-            yield str(plan.system.path(task.step.header).resolve())
+            yield str(plan.path(task.step.header).resolve())
     for device in plan.devices.values():
         if device.kind in ("plant", "driver") and (device.readers or device.writers):
-            yield str(plan.system.path(str(device.reference).partition("::")[0]).resolve())
+            yield str(plan.path(str(device.reference).partition("::")[0]).resolve())
 
 
 def step_of(device: PlannedDevice) -> str:
@@ -181,7 +181,7 @@ def _block(plan: Plan, channel: PlannedChannel) -> str:
         raise BadInput(
             f"{channel.writer!r} has no step, so nothing fills this channel, which {real[0].name!r} reads"
             " with a step; give the writer a step, or the reader a stand-in",
-            file=plan.system.file,
+            file=plan.file,
             field=f"channels.{channel.name}",
         )
     words = -(-(channel.bytes or STAND_IN_BYTES) // 4)

@@ -115,7 +115,7 @@ class _Image:
         return self.encoder.image(head, tables)
 
     def _problem(self, plan: Plan, place: str, message: str) -> None:
-        self.problems.append(BadInput(message, file=plan.system.file, field=place))
+        self.problems.append(BadInput(message, file=plan.file, field=place))
 
     def _core(self, figures: Figures, name: str) -> dict[str, Any]:
         row: dict[str, Any] = {
@@ -134,7 +134,7 @@ class _Image:
         if core.slot is not None:
             row["slot"] = core.slot.length_ps * self.scale
         elif core.slot_missing:
-            self.problems.append(BadInput(core.slot_missing, file=figures.plan.system.file))
+            self.problems.append(BadInput(core.slot_missing, file=figures.plan.file))
         if core.tasks:
             try:
                 row["context_switch"] = figures.context_switch(name).ps

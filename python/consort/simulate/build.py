@@ -39,10 +39,6 @@ class Prepared:
     engine_cores: list[_engine.SimCore] = field(default_factory=list, repr=False)
     engine_tasks: list[_engine.SimTask] = field(default_factory=list, repr=False)
 
-    @property
-    def system(self) -> System:
-        return self.plan.system
-
 
 def prepare(
     subject: System | Plan,
@@ -66,7 +62,7 @@ def prepare(
     """
     plan = plan_of(subject)
     names, cores = list(plan.tasks), list(plan.cores)
-    problems = list(lacking(plan, SIMULATION, Places(plan.system, plan.mode)))
+    problems = list(lacking(plan, SIMULATION, Places(plan.file, plan.mode)))
     engine_cores, dmas = [], []
     figures = Figures(plan)
     for planned in plan.cores.values():
@@ -92,7 +88,7 @@ def prepare(
             made.slot_phase = planned.slot.phase_ps * time_scale
             made.partitions = planned.slot.partitions
         elif planned.slot_missing:
-            problems.append(BadInput(planned.slot_missing, file=plan.system.file))
+            problems.append(BadInput(planned.slot_missing, file=plan.file))
         engine_cores.append(made)
     slots = [planned.slot for planned in plan.cores.values() if planned.slot is not None]
     if slots:
@@ -117,12 +113,12 @@ def prepare(
     try:
         engine = _engine.SimSystem(engine_cores, dmas, tasks)
     except ValueError as error:
-        raise BadInput(str(error), file=plan.system.file) from None
+        raise BadInput(str(error), file=plan.file) from None
     return Prepared(plan, engine, names, cores, engine_cores, tasks)
 
 
 def _problem(plan: Plan, field: str, message: str) -> BadInput:
-    return BadInput(message, file=plan.system.file, field=field)
+    return BadInput(message, file=plan.file, field=field)
 
 
 def _context_switch(figures: Figures, core: str, problems: list[BadInput]) -> int:

@@ -61,8 +61,7 @@ def simulate(
     """
     subject_of(system)
     length = released_for(duration)
-    given = system if isinstance(system, System) else system.system
-    seed, runs = arguments.seed(given.run.seed if seed is None else seed), arguments.whole("runs", runs, 1)
+    seed, runs = arguments.seed(system.run.seed if seed is None else seed), arguments.whole("runs", runs, 1)
     execution = arguments.one_of("execution", execution, get_args(Choice))
     dense = arguments.flag("dense", dense)
     if worker_serves is not None:
@@ -89,7 +88,7 @@ def simulate(
         return changed.run
     planned = plan_of(system)
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
-    check_size(planned.system, length.picoseconds, "shorten 'duration'")
+    check_size(planned, length.picoseconds, "shorten 'duration'")
     check_effort([planned], length.picoseconds, runs, "shorten 'duration', or give fewer 'runs'")
     several, chosen = None, seed
     if runs > 1:
@@ -101,7 +100,7 @@ def simulate(
     return record(
         one,
         analyze_system(planned, waiting=master_waits, serving=worker_serves),
-        name=name or run_name(planned.system),
+        name=name or run_name(planned.file),
         root=default_root() if root is None else root,
         command=[],
         all_runs=several,
@@ -145,7 +144,7 @@ def run_with_changes(
     prepared = prepare_modes(system, dense=dense, discipline=worker_serves, waiting=master_waits)
     for made in prepared.modes.values():
         if record_it or made.plan.chains:
-            check_size(made.system, duration, remedy)
+            check_size(made.plan, duration, remedy)
     plans = [made.plan for made in prepared.modes.values()]
     check_effort(plans, duration, runs, f"{remedy.partition(',')[0]}, or give fewer runs")
     bounds = analyze_modes(system, waiting=master_waits, serving=worker_serves)
@@ -161,7 +160,7 @@ def run_with_changes(
     run = record_modes(
         one,
         bounds,
-        name=name or run_name(system),
+        name=name or run_name(system.file),
         root=default_root() if root is None else root,
         command=list(command),
         all_runs=several,
@@ -177,24 +176,28 @@ def worst_seed_of_modes(several: ModesSimulation, chains: Mapping[str, Chains]) 
     return max(seen, key=lambda one: one[0], default=(None, several.seed))[1]
 
 
-def run_name(system: System) -> str:
-    """The name of a system's run: that of its folder, as far as a run may be called so."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", system.file.resolve().parent.name)
+def run_name(file: Path) -> str:
+    """The name of a description's run: that of its folder, as far as a run may be called so."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", file.resolve().parent.name)
     return plain.lstrip("-_.")[:64] or "system"
 
 
-def check_size(system: System, duration: int, remedy: str) -> None:
+def check_size(plan: Plan, duration: int, remedy: str) -> None:
     """`BadInput` where more jobs would be recorded in `duration` [ps] than memory may be taken for."""
-    jobs = sum(duration // task.interval.picoseconds + 1 for task in system.tasks.values())
+    jobs = _jobs(plan, duration)
     if jobs > RECORDED_JOBS:
         raise BadInput(f"about {jobs} jobs would be recorded, more than {RECORDED_JOBS}; {remedy}")
+
+
+def _jobs(plan: Plan, duration: int) -> int:
+    return sum(duration // task.period_ps + 1 for task in plan.tasks.values())
 
 
 def check_effort(plans: Iterable[Plan], duration: int, runs: int, remedy: str) -> None:
     """`BadInput` where so many jobs and slots are simulated in `duration` [ps] that it would take days."""
     most = 0
     for plan in plans:
-        jobs = sum(duration // task.interval.picoseconds + 1 for task in plan.system.tasks.values())
+        jobs = _jobs(plan, duration)
         slots = [core.slot for core in plan.cores.values() if core.slot is not None]
         if slots and slots[0].arbitration != "round-robin":
             jobs += len(slots) * (duration // slots[0].round_ps + 1)

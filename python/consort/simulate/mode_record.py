@@ -49,7 +49,7 @@ def record_modes(
                 continue
             raw = write_rows(rows, scratch / mode)
             wcets = executions(bounds.plans[mode])
-            verdict = judge(None, raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets))
+            verdict = judge(raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets))
             label = f"simulated, mode {mode}, seed {simulation.seed}"
             writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict)
         writer.add_section(**changes_section(simulation.changes))

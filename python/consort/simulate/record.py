@@ -59,13 +59,13 @@ def record(
     all_runs: Simulation | None = None,
 ) -> Run:
     """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
-    file = simulation.prepared.system.file
+    file = simulation.prepared.plan.file
     with (
         scratch_folder(root) as scratch,
         RunWriter(name, "simulation", root, command=command, source=file, pages=PAGES) as writer,
     ):
         raw = write_raw(simulation, scratch / KEY)
-        verdict = judge(None, raw, Bounds.of(bounds))
+        verdict = judge(raw, Bounds.of(bounds))
         writer.add_configuration(KEY, f"simulated, seed {simulation.seed}", raw, verdict=verdict)
         _sections(writer, all_runs or simulation)
         fail_for_misses(writer, simulation, all_runs)

@@ -10,16 +10,17 @@ at that instant. A job whose output is held writes nothing. The channel's kind s
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consort.judge.chains import simulated_operations
-from consort.judge.system import chains_of
 from consort.model.kinds import SEMANTICS
 from consort.plan import Plan
-from consort.record.description import ChainFacts, Described
+from consort.plan.recorded import chain_facts, core_facts, task_facts
+from consort.record.description import Described
 from consort.record.grouped import rows_by
 from consort.record.status import NONE, SLICES, STATUS
 from consort.simulate.engine import Simulation
@@ -36,39 +37,17 @@ NEVER = np.iinfo(np.int64).max
 
 def system_of(simulation: Simulation) -> dict[str, Any]:
     """The configuration of a simulation's recording (consort.record.description)."""
-    system = simulation.prepared.plan.system
-    tasks = []
-    for name in simulation.prepared.tasks:
-        task = system.tasks[name]
-        wcet = system.wcet(name)
-        tasks.append(
-            {
-                "name": name,
-                "core": task.released_by,
-                "worker": task.on if task.execution == "offloaded" else None,
-                "execution": task.execution,
-                "period_ns": task.interval.picoseconds / 1000,
-                "release": "periodic" if task.period is not None else "sporadic",
-                "deadline_ns": task.deadline.picoseconds / 1000,
-                "offset_ns": task.offset.picoseconds / 1000,
-                "jitter_ns": task.jitter.picoseconds / 1000,
-                "on_miss": task.on_miss,
-                "wcet_ns": None if wcet is None else wcet.picoseconds / 1000,
-            }
-        )
-    channels, chains = _channels(simulation)
+    plan = simulation.prepared.plan
+    channels, chains = _channels(plan)
     return {
         "target": "simulation",
         "configuration": "simulated",
         "seed": str(simulation.seed),
         "duration_ns": simulation.duration / 1000,
-        "cores": [
-            {"name": core, "policy": None if core in system.workers() else system.scheduling_of(core).policy}
-            for core in simulation.prepared.cores
-        ],
-        "tasks": tasks,
+        "cores": [core_facts(core) for core in plan.cores.values()],
+        "tasks": [task_facts(task) for task in plan.tasks.values()],
         "channels": channels,
-        "chains": [chain.model_dump() for chain in chains],
+        "chains": chains,
     }
 
 
@@ -87,8 +66,8 @@ def jobs_of(simulation: Simulation) -> NDArray[np.void]:
         rows[field] = (source[field] + FIRST_TICK).astype(np.uint64)
     for field in ("compute", *counts, "task"):
         rows[field] = source[field]
-    system, cores = simulation.prepared.plan.system, simulation.prepared.cores
-    core_of = [cores.index(system.tasks[name].released_by) for name in simulation.prepared.tasks]
+    cores = simulation.prepared.cores
+    core_of = [cores.index(task.core) for task in simulation.prepared.plan.tasks.values()]
     rows["core"] = np.array(core_of, dtype=np.uint16)[source["task"]]
     return rows[np.lexsort((rows["task"], rows["release"]))]
 
@@ -135,7 +114,7 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
 def _in_order(plan: Plan, writer: str, reader: str) -> int | None:
     """The capacity of the channel between two tasks if it hands out the oldest block; None: the newest."""
     between = [c for c in plan.channels.values() if c.writer == writer and reader in c.readers]
-    if plan.system.takes_several(reader):
+    if plan.takes_several(reader):
         return None  # all that wait, and so the newest
     if not between or any(SEMANTICS[c.implementation].read != "oldest" for c in between):
         return None
@@ -162,26 +141,23 @@ def taken_in_order(there: Times, reads: Times, capacity: int) -> Times:
     return after
 
 
-def _channels(simulation: Simulation) -> tuple[list[dict[str, Any]], list[ChainFacts]]:
+def _channels(plan: Plan) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """A channel for each step from task to task of a chain; the chains with their channels in their paths."""
     channels: dict[str, dict[str, Any]] = {}
-    chains = []
-    plan = simulation.prepared.plan
-    for chain in chains_of(plan.system):
-        # A part of a plan has those of its own tasks.
-        if chain.name not in plan.chains:
-            continue
-        path = [chain.path[0]]
-        for writer, reader in zip(chain.path, chain.path[1:], strict=False):
-            name = f"{writer} to {reader}" + (" (let)" if chain.communication == "let" else "")
+    chains = chain_facts(plan)
+    for chain in chains:
+        tasks = chain["path"]
+        path = tasks[:1]
+        for writer, reader in pairwise(tasks):
+            name = f"{writer} to {reader}" + (" (let)" if chain["communication"] == "let" else "")
             channels[name] = {
                 "name": name,
                 "writer": writer,
                 "readers": [reader],
-                "communication": chain.communication,
+                "communication": chain["communication"],
             }
             path += [name, reader]
-        chains.append(chain.model_copy(update={"path": tuple(path)}))
+        chain["path"] = path
     return list(channels.values()), chains
 
 
@@ -189,7 +165,7 @@ class _Moments:
     """The numbers of a task's jobs, when each read and when it wrote; 0 for a job that wrote nothing."""
 
     def __init__(self, simulation: Simulation, jobs: NDArray[np.void]) -> None:
-        self._tasks = [simulation.prepared.plan.system.tasks[name] for name in simulation.prepared.tasks]
+        self._tasks = list(simulation.prepared.plan.tasks.values())
         self._jobs = jobs
         self._rows = rows_by(jobs["task"], len(self._tasks))
         assert simulation.slices is not None
@@ -200,13 +176,13 @@ class _Moments:
         mine = self._jobs[self._rows[task]]
         mine = mine[np.argsort(mine["seq"], kind="stable")]
         seq = mine["seq"].astype(np.int64)
-        described = self._tasks[task]
+        planned = self._tasks[task]
         wrote = (mine["status"] & STATUS["outputs_held"]) == 0
         if let:
             due = mine["release"].astype(np.int64)
-            return seq, due, np.where(wrote, due + described.deadline.picoseconds, 0)
+            return seq, due, np.where(wrote, due + planned.deadline_ps, 0)
         reads = mine["start"].astype(np.int64)
-        if described.execution == "three-phase":
+        if planned.execution == "three-phase":
             loads = self._loads[task]
             # Both in the order of the jobs.
             reads = np.ascontiguousarray(loads["begin"])[np.argsort(loads["seq"], kind="stable")] + FIRST_TICK

@@ -168,7 +168,7 @@ def _programs(document: Document, file: Path) -> list[list[int]]:
 
 
 def _system(document: Document, block: Varied) -> System | None:
-    from consort.plan import plan
+    from consort.plan import chosen_mode, plan
 
     file = document.file.parent / block.file
     try:
@@ -178,7 +178,8 @@ def _system(document: Document, block: Varied) -> System | None:
             first = next(iter(system.modes), "")
             document.problems.append(document.problem(("description",), text.format(first)))
             return None
-        system = plan(system, "analysis", mode=block.mode).system
+        plan(system, "analysis", mode=block.mode)
+        system = chosen_mode(system, block.mode)
     except BadDescription as error:
         document.problems.extend(error.problems)
         return None

@@ -30,7 +30,7 @@ def row(verdict: Verdict, subject: str, quantity: str) -> Row:
 
 
 def test_a_run_that_holds(tmp_path: Path) -> None:
-    verdict = judge(None, steady().write(tmp_path / "raw"), BOUND)
+    verdict = judge(steady().write(tmp_path / "raw"), BOUND)
     assert verdict.ok and verdict.reasons == () and verdict.machine == ""
     response = row(verdict, "servo", "response")
     assert (response.seen, response.undisturbed, response.bound) == (21 * US, 21 * US, 30 * US)
@@ -48,7 +48,7 @@ def test_a_run_that_holds(tmp_path: Path) -> None:
 
 def test_a_bound_that_is_not_there_is_none_and_says_what_is_missing(tmp_path: Path) -> None:
     bounds = Bounds((Limit("servo", "response", None, "theorem 1", "no wcet of servo"),))
-    verdict = judge(None, steady().write(tmp_path / "raw"), bounds)
+    verdict = judge(steady().write(tmp_path / "raw"), bounds)
     response = row(verdict, "servo", "response")
     assert response.bound is None and response.missing == "no wcet of servo"
     assert "no response time has a bound" in verdict.summary
@@ -64,7 +64,7 @@ def test_a_figure_that_several_tasks_lack_is_named_once(tmp_path: Path) -> None:
     missing = {"one": "no wcet of one: measure it", "two": "no wcet of one: measure it"}
     missing |= {"three": "no wcet of three: measure it"}
     bounds = Bounds(tuple(Limit(name, "response", None, "", words) for name, words in missing.items()))
-    verdict = judge(None, recording.write(tmp_path / "raw"), bounds)
+    verdict = judge(recording.write(tmp_path / "raw"), bounds)
     assert verdict.notes == (
         "No bound of the response time: one, two (no wcet of one); three (no wcet of three): measure it.",
     )
@@ -73,12 +73,12 @@ def test_a_figure_that_several_tasks_lack_is_named_once(tmp_path: Path) -> None:
 def test_a_response_above_its_bound_is_a_defect_unless_an_assumption_is_broken(tmp_path: Path) -> None:
     recording = steady()
     recording.rows[40]["finish"] += 15 * US
-    verdict = judge(None, recording.write(tmp_path / "defect"), BOUND)
+    verdict = judge(recording.write(tmp_path / "defect"), BOUND)
     assert not verdict.ok
     (reason,) = verdict.reasons
     assert "above its bound of 30.000 µs in 1 of 100, longest 36.000 µs" in reason and "a defect" in reason
     recording.rows[40]["compute"] += 15 * US
-    verdict = judge(None, recording.write(tmp_path / "broken"), BOUND)
+    verdict = judge(recording.write(tmp_path / "broken"), BOUND)
     assert len(verdict.reasons) == 2
     assert "an assumption of the bound is broken" in verdict.reasons[0]
     assert (
@@ -101,7 +101,7 @@ def test_nothing_is_called_a_defect_while_something_else_was_not_as_it_should_be
     if how.endswith("gap"):
         lasted = 8 * US if how == "a gap" else 5 * US
         recording.event(DISTURBED, 70 * 100 * US + 80 * US, lasted, core="m0", why=STOPPED)
-    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND)
+    verdict = judge(recording.write(tmp_path / "raw"), BOUND)
     assert verdict.ok == "not held"
     defect = "no assumption of the bound that is checked here is broken: a defect"
     certain = how in ("nothing", "a short gap")
@@ -142,7 +142,7 @@ def test_what_the_machine_did_is_named_and_is_not_the_systems(
         recording.rows[seq] |= {"start": 0, "finish": 0, "compute": 0, "status": 0b1000_0001}
     if skipped:
         recording.rows[40 + skipped] |= {"status": 0b1000_0001}
-    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND, environment=THROTTLING)
+    verdict = judge(recording.write(tmp_path / "raw"), BOUND, environment=THROTTLING)
     assert verdict.ok, verdict.reasons
     assert verdict.pauses[0].culprit == culprit and verdict.pauses[0].count == 1
     assert verdict.pauses[0].longest_ns == lasted
@@ -161,7 +161,7 @@ def test_jobs_that_began_late_are_counted(tmp_path: Path) -> None:
     for jobs, seq in (("1 job more", 40), ("2 jobs more", 60)):
         recording.rows[seq]["start"] += 30 * US
         recording.rows[seq]["finish"] += 30 * US
-        verdict = judge(None, recording.write(tmp_path / str(seq)))
+        verdict = judge(recording.write(tmp_path / str(seq)))
         (late,) = (check for check in verdict.checks if check.name == "releases")
         assert late.text.startswith(f"m0 began {jobs} than a tenth of a period late while it was free;")
 
@@ -176,7 +176,7 @@ def test_a_note_says_how_often_a_host_may_have_come_into_a_job(tmp_path: Path) -
             # Between two jobs; every second time for less than the excess of 6 µs.
             recording.event(DISTURBED, job * 100 * US + 60 * US, (5 + job % 2) * US, core="m0", why=TAKEN)
         recorded = recording.write(tmp_path / str(guest))
-        return judge(None, recorded, BOUND, environment=THROTTLING | {"hypervisor": guest})
+        return judge(recorded, BOUND, environment=THROTTLING | {"hypervisor": guest})
 
     in_guest, outside = judged(True), judged(False)
     assert not in_guest.ok and in_guest.reasons[0].endswith("; the host, see the notes")
@@ -198,7 +198,7 @@ def test_the_last_line_says_what_the_machine_did(tmp_path: Path) -> None:
     gap(recording, 80 * 100 * US + 95 * US, 1 * US, WOKEN_LATE, 80)
     recording.rows[80]["status"] = 0
     guest = THROTTLING | {"hypervisor": True}
-    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND, environment=guest)
+    verdict = judge(recording.write(tmp_path / "raw"), BOUND, environment=guest)
     assert verdict.summary.endswith(
         "The machine disturbed 3 jobs (preempted by another thread once for 90 µs in all; interrupt, or"
         " taken by the host once for 70 µs in all); 2 of them missed their deadlines."
@@ -211,7 +211,7 @@ def test_a_miss_that_the_machine_did_not_cause_is_the_systems(tmp_path: Path) ->
     recording.rows[70]["finish"] += 90 * US
     recording.rows[70]["status"] = 1
     recording.rows[71] |= {"start": 0, "finish": 0, "compute": 0, "status": 0b1000_0001}
-    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND)
+    verdict = judge(recording.write(tmp_path / "raw"), BOUND)
     assert not verdict.ok
     assert "2 of 100 jobs missed their deadline of 100.000 µs, undisturbed" in verdict.reasons[0]
     assert "1 unserved, 1 finished late" in verdict.reasons[0]
@@ -231,7 +231,7 @@ def test_a_gap_disturbs_what_waits_until_the_core_is_idle_again_and_no_more(tmp_
     recording.rows[2]["finish"] += 180 * US
     recording.rows[3]["finish"] += 50 * US
     recording.rows[16]["finish"] += 250 * US
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert verdict.disturbed is not None
     assert np.flatnonzero(verdict.disturbed).tolist() == [1, 2, 3, 16]
 
@@ -249,7 +249,7 @@ def test_a_gap_of_a_worker_reaches_its_master(tmp_path: Path) -> None:
         recording.job("servo", seq, 1 * US, 15 * US + late, received=14 * US + late, **exchange)
         recording.job("local", seq, 15 * US + late, 20 * US + late)
     recording.event(DISTURBED, 4 * 100 * US + 55 * US, 50 * US, core="w0")
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert verdict.disturbed is not None
     assert np.flatnonzero(verdict.disturbed).tolist() == [8, 9]
     assert row(verdict, "servo", "communication").undisturbed is not None
@@ -270,7 +270,7 @@ def test_a_request_that_lay_before_a_free_worker_is_the_machines(tmp_path: Path)
         taken = 9 * US if seq == 4 else 3 * US
         times = {"worker_receive": taken, "worker_send": taken + 5 * US, "received": taken + 6 * US}
         recording.job("other", seq, 1 * US, taken + 7 * US, sent=2 * US, compute=5 * US, **times)
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert verdict.disturbed is not None
     # Both jobs of that time: the second waited for the first, which the machine had delayed.
     assert np.flatnonzero(verdict.disturbed).tolist() == [8, 9]
@@ -283,7 +283,7 @@ def test_a_late_wake_up_is_the_machines_and_waiting_for_another_job_is_not(tmp_p
         late = 60 * US if seq == 3 else 0
         recording.job("high", seq, 1 * US + late, 50 * US + late)
         recording.job("low", seq, 50 * US + late, 80 * US + late)
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert verdict.disturbed is not None
     assert np.flatnonzero(verdict.disturbed).tolist() == [6, 7]
     assert [pause.culprit for pause in verdict.pauses] == ["late wake-up"]
@@ -293,7 +293,7 @@ def test_a_late_wake_up_is_the_machines_and_waiting_for_another_job_is_not(tmp_p
     assert (verdict.pauses[0].count, verdict.pauses[0].total_ns) == (1, 61 * US)
     # Time that is simulated has no machine.
     recording.provenance = "simulated"
-    verdict = judge(None, recording.write(tmp_path / "simulated"))
+    verdict = judge(recording.write(tmp_path / "simulated"))
     assert verdict.disturbed is not None and not verdict.disturbed.any()
 
 
@@ -309,12 +309,12 @@ def test_a_core_that_shares_its_cpu_is_disturbed_by_the_others_jobs_alone(tmp_pa
     apart = recording.write(tmp_path / "apart")
     for core, cpu in zip(apart.manifest.config["cores"], (0, 1), strict=True):
         core["cpu"] = cpu
-    verdict = judge(None, apart, bound)
+    verdict = judge(apart, bound)
     assert any("a defect" in reason for reason in verdict.reasons)
     shared = recording.write(tmp_path / "shared")
     for core in shared.manifest.config["cores"]:
         core["cpu"] = 0
-    verdict = judge(None, shared, bound)
+    verdict = judge(shared, bound)
     assert verdict.disturbed is not None
     # The other core's first job was pending while job 0 ran; its second one ended before job 5 began.
     assert np.flatnonzero(verdict.disturbed).tolist() == [5, 10]
@@ -326,13 +326,13 @@ def test_a_run_in_which_every_job_was_disturbed_decides_nothing_unless_all_held(
     recording = steady(10)
     recording.event(DISTURBED, 10 * 100 * US, 10 * 100 * US, core="m0")
     # A disturbance makes no job earlier: what held with it holds without it.
-    verdict = judge(None, recording.write(tmp_path / "held"), BOUND)
+    verdict = judge(recording.write(tmp_path / "held"), BOUND)
     assert verdict.ok and verdict.data["ok"] == "held"
     assert verdict.summary.startswith(
         "The system held: all 10 jobs met their deadlines and bounds, although the machine disturbed every"
     )
     recording.rows[4]["finish"] += 20 * US
-    verdict = judge(None, recording.write(tmp_path / "above"), BOUND)
+    verdict = judge(recording.write(tmp_path / "above"), BOUND)
     assert verdict.ok == verdict.data["ok"] == "undecided"
     assert verdict.reasons == (
         "servo: the machine disturbed every one of its 10 jobs, of which the longest took 41.000 µs,"
@@ -344,7 +344,7 @@ def test_a_run_in_which_every_job_was_disturbed_decides_nothing_unless_all_held(
     )
     # What fails whatever the machine does is a failure.
     recording.config["duration_ns"] = 11 * 100_000
-    verdict = judge(None, recording.write(tmp_path / "failed"), BOUND)
+    verdict = judge(recording.write(tmp_path / "failed"), BOUND)
     assert verdict.ok == verdict.data["ok"] == "not held" and len(verdict.reasons) == 2
     assert verdict.summary.startswith("The system did not hold: servo: 10 of 11 planned jobs")
 
@@ -360,7 +360,7 @@ def test_a_machine_that_takes_more_than_a_stated_share_leaves_nothing_to_decide(
         recording.job("servo", seq, 0 if stopped else 1 * US, 0 if stopped else 21 * US)
     recording.event(DISTURBED, 190_000 * US, 140_000 * US, core="m0", why=STOPPED)
     raw = recording.write(tmp_path / "raw")
-    verdict = judge(None, raw, BOUND, undecided_above=of_all)
+    verdict = judge(raw, BOUND, undecided_above=of_all)
     assert verdict.ok == verdict.data["ok"] == word
     assert (verdict.ok.exit_status, bool(verdict.ok)) == ((0, True) if word == "held" else (4, False))
     if word == "undecided":
@@ -390,7 +390,7 @@ def test_a_run_that_is_shorter_than_a_chain_leaves_it_undecided(tmp_path: Path) 
     )
     for seq in range(10):
         recording.job("servo", seq, 1 * US, 21 * US)
-    verdict = judge(None, recording.write(tmp_path / "chain"), BOUND)
+    verdict = judge(recording.write(tmp_path / "chain"), BOUND)
     assert verdict.ok == "undecided"
     words = "chain c: neither the run nor a stay in its mode was long enough to see its"
     assert {f"{words} reaction", f"{words} age"} <= set(verdict.reasons)
@@ -404,10 +404,10 @@ def test_what_was_never_seen_is_not_held(tmp_path: Path) -> None:
     )
     for seq in range(10):
         recording.job("servo", seq, 1 * US, 21 * US)
-    verdict = judge(None, recording.write(tmp_path / "chain"), BOUND)
+    verdict = judge(recording.write(tmp_path / "chain"), BOUND)
     assert verdict.ok == "not held" and "chain c: no reaction was seen whole" in verdict.reasons
     recording.config.pop("chains")
-    verdict = judge(None, recording.write(tmp_path / "task"), BOUND)
+    verdict = judge(recording.write(tmp_path / "task"), BOUND)
     assert verdict.ok == "undecided"
     assert verdict.reasons == ("late: the run was over before its first release: nothing is known of it",)
 
@@ -415,7 +415,7 @@ def test_what_was_never_seen_is_not_held(tmp_path: Path) -> None:
 def test_jobs_that_were_planned_and_not_done(tmp_path: Path) -> None:
     recording = steady(100)
     recording.config["duration_ns"] = 101 * 100_000
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert not verdict.ok
     assert verdict.reasons[0].startswith("servo: 100 of 101 planned jobs were released")
 
@@ -425,7 +425,7 @@ def test_a_crash_names_task_job_step_and_how_to_get_there(tmp_path: Path) -> Non
     recording.rows[99] |= {"finish": 0, "status": 0b1_0000_0001}
     recording.event(CRASHED, 99 * 100 * US, 11, task="servo", core="m0")
     recording.event(ENDED, 99 * 100 * US, 139, core="m0")
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert verdict.reasons[0].startswith(
         "task servo crashed in job 99 (SIGSEGV, step servo.hpp::servo::step)"
     )
@@ -434,15 +434,15 @@ def test_a_crash_names_task_job_step_and_how_to_get_there(tmp_path: Path) -> Non
     recording.happened = recording.happened[:0]
     recording.event(WORKER_DIED, 5, core="m0")
     raw = recording.write(tmp_path / "died")
-    assert "the worker m0 died" in judge(None, raw).reasons
-    assert "the worker m0 died" not in judge(None, raw, expected_events=["worker-died"]).reasons
+    assert "the worker m0 died" in judge(raw).reasons
+    assert "the worker m0 died" not in judge(raw, expected_events=["worker-died"]).reasons
 
 
 def test_a_step_that_leaves_its_process_is_said_to(tmp_path: Path) -> None:
     recording = steady(100)
     recording.rows[99] |= {"finish": 0, "status": 0b1_0000_0001}
     recording.event(CRASHED, 99 * 100 * US, 0, task="servo", core="m0")
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert verdict.reasons[0].startswith("task servo ended its process in job 99 (without a signal: ")
     assert "a step must return, not exit" in verdict.reasons[0]
 
@@ -452,7 +452,7 @@ def test_reported_breaches_and_lost_records(tmp_path: Path) -> None:
     recording.event(SLOT_MISSED, 5, core="m0")
     recording.event(LATE_WRITE, 6, task="servo", core="m0")
     recording.counters["records_lost"] = 3
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert not verdict.ok
     text = " ".join(verdict.reasons)
     for part in ("3 records found no room", "write after its publication instant"):
@@ -468,7 +468,7 @@ def test_a_time_scale_stretches_the_bounds_but_no_execution(tmp_path: Path) -> N
     longest = recording.rows[0]["compute"]
     for wcet, outcome in ((longest, "holds"), (longest - 1, "above bound")):
         bounds = Bounds((Limit("servo", "response", 1 * US, "t"),), wcets={"servo": wcet})
-        verdict = judge(None, recording.write(tmp_path / str(wcet)), bounds)
+        verdict = judge(recording.write(tmp_path / str(wcet)), bounds)
         assert row(verdict, "servo", "response").bound == 20 * US
         assert row(verdict, "servo", "compute").bound == wcet
         assert row(verdict, "servo", "compute").outcome == outcome
@@ -483,8 +483,8 @@ def test_an_emulated_time_is_held_against_nothing_and_is_never_said_to_hold(tmp_
     recording.rows[70]["status"] = 1
     # Nor is a WCET: an emulator that computes on a busy machine takes longer.
     bounds = replace(BOUND, wcets={"servo": 1})
-    assert not judge(None, steady().write(tmp_path / "measured"), bounds).ok
-    verdict = judge(None, recording.write(tmp_path / "raw"), bounds)
+    assert not judge(steady().write(tmp_path / "measured"), bounds).ok
+    verdict = judge(recording.write(tmp_path / "raw"), bounds)
     assert verdict.ok and "held" not in verdict.summary
     assert row(verdict, "servo", "response").outcome == "not judged"
     assert not [check for check in verdict.checks if check.name == "execution times"]
@@ -512,11 +512,11 @@ def with_outputs(jobs: int = 100) -> tuple[Recording, Any]:
 
 def test_a_wrong_output_names_job_member_expected_and_found(tmp_path: Path) -> None:
     recording, want = with_outputs()
-    right = judge(None, recording.write(tmp_path / "right"), expected={"servo": Expected(want)})
+    right = judge(recording.write(tmp_path / "right"), expected={"servo": Expected(want)})
     assert right.ok and right.status is not None and not right.status.any()
     recording.outputs[0]["phase_1"][17] = 99
     recording.outputs[0]["torque"][30] = 1
-    verdict = judge(None, recording.write(tmp_path / "wrong"), expected={"servo": Expected(want)})
+    verdict = judge(recording.write(tmp_path / "wrong"), expected={"servo": Expected(want)})
     assert not verdict.ok and verdict.status is not None
     assert np.flatnonzero(verdict.status & (1 << 5)).tolist() == [17, 30]
     assert verdict.reasons[0] == (
@@ -530,9 +530,9 @@ def test_a_tolerance_is_that_of_its_member_and_of_the_elements_of_an_array(tmp_p
     recording.outputs[0]["phase_0"] = np.nextafter(recording.outputs[0]["phase_0"], np.float32(1e9))
     one = Tolerance.parse("1ulp")
     raw = recording.write(tmp_path / "raw")
-    assert judge(None, raw, expected={"servo": Expected(want, tolerance={"phase": one})}).ok
+    assert judge(raw, expected={"servo": Expected(want, tolerance={"phase": one})}).ok
     # A name that only begins like another one's is not that one's.
-    assert not judge(None, raw, expected={"servo": Expected(want, tolerance={"pha": one})}).ok
+    assert not judge(raw, expected={"servo": Expected(want, tolerance={"pha": one})}).ok
 
 
 def test_an_expectation_by_input_and_outputs_that_are_no_jobs_own(tmp_path: Path) -> None:
@@ -546,29 +546,29 @@ def test_an_expectation_by_input_and_outputs_that_are_no_jobs_own(tmp_path: Path
     recording.outputs[0]["torque"][50] = -1
     recording.rows[50]["status"] = 0b11
     golden = Expected(want[:10], by="input", source="golden")
-    verdict = judge(None, recording.write(tmp_path / "raw"), expected={"servo": golden})
+    verdict = judge(recording.write(tmp_path / "raw"), expected={"servo": golden})
     assert not any("outputs are wrong" in reason for reason in verdict.reasons)
     # After a held output the state is unknown until the input begins again.
     recording.outputs[0]["torque"][56:60] = -1
     recording.rows[55]["status"] = 0b11
-    verdict = judge(None, recording.write(tmp_path / "after"), expected={"servo": golden})
+    verdict = judge(recording.write(tmp_path / "after"), expected={"servo": golden})
     assert not any("outputs are wrong" in reason for reason in verdict.reasons)
     recording.outputs[0]["torque"][60] = -1
-    verdict = judge(None, recording.write(tmp_path / "again"), expected={"servo": golden})
+    verdict = judge(recording.write(tmp_path / "again"), expected={"servo": golden})
     assert any("1 of 90 outputs are wrong (expected: golden); first job 60" in r for r in verdict.reasons)
     short = Expected(want[:9], by="input")
     with pytest.raises(BadInput, match="9 expected outputs of servo, but input 9 was run"):
-        judge(None, recording.write(tmp_path / "short"), expected={"servo": short})
+        judge(recording.write(tmp_path / "short"), expected={"servo": short})
     other = np.zeros(100, dtype=[("speed", "<f8")])
     with pytest.raises(BadInput, match="the outputs of servo have no column speed"):
-        judge(None, recording.write(tmp_path / "other"), expected={"servo": Expected(other)})
+        judge(recording.write(tmp_path / "other"), expected={"servo": Expected(other)})
     with pytest.raises(BadInput, match="there is no task 'pump' in the recording; it has servo"):
-        judge(None, recording.write(tmp_path / "pump"), expected={"pump": Expected(other)})
+        judge(recording.write(tmp_path / "pump"), expected={"pump": Expected(other)})
 
 
 def test_outputs_that_were_not_recorded_are_not_right(tmp_path: Path) -> None:
     _, want = with_outputs()
-    verdict = judge(None, steady().write(tmp_path / "raw"), expected={"servo": Expected(want)})
+    verdict = judge(steady().write(tmp_path / "raw"), expected={"servo": Expected(want)})
     assert verdict.reasons == ("servo: its outputs were not recorded, so that they cannot be compared",)
 
 
@@ -598,7 +598,7 @@ def test_channels_and_chains(tmp_path: Path) -> None:
         ),
         simulated=(Limit("c", "reaction", 190 * US, "seed 1"),),
     )
-    verdict = judge(None, piped().write(tmp_path / "raw"), bounds)
+    verdict = judge(piped().write(tmp_path / "raw"), bounds)
     assert verdict.ok, verdict.reasons
     assert row(verdict, "q", "channel age").seen == 51 * US
     reaction = row(verdict, "c", "reaction")
@@ -613,7 +613,7 @@ def test_channels_and_chains(tmp_path: Path) -> None:
 def test_a_block_that_is_not_what_its_number_says_breaks_the_channel(tmp_path: Path) -> None:
     recording = piped()
     recording.operation("b", 5, 0, OPERATIONS.index("read-corrupt"), 6, 5 * 100 * US + 51 * US)
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert not verdict.ok
     assert any("1 blocks that were not what their number says" in reason for reason in verdict.reasons)
 
@@ -624,7 +624,7 @@ def test_a_lost_block_is_seen_in_channel_and_chain(tmp_path: Path) -> None:
     lost = next(n for n, o in enumerate(recording.operations) if (o[2], o[3], o[5]) == (5, 1, 0))
     recording.operations[lost] = (*recording.operations[lost][:1], 5, *recording.operations[lost][2:])
     bounds = Bounds((Limit("c", "reaction", 200 * US, "theorem 11"),))
-    verdict = judge(None, recording.write(tmp_path / "raw"), bounds)
+    verdict = judge(recording.write(tmp_path / "raw"), bounds)
     assert not verdict.ok
     assert row(verdict, "c", "reaction").seen == 269 * US
     assert any("blocks not seen by b" in reason for reason in verdict.reasons)
@@ -640,7 +640,7 @@ def test_a_block_with_other_content_than_was_written_is_the_systems_doing(tmp_pa
     recording.operations[corrupt] = (*recording.operations[corrupt][:5], *kind)
     # However long the machine stopped the reader meanwhile.
     gap(recording, 591 * US, 40 * US, 1, 11)
-    verdict = judge(None, recording.write(tmp_path / "raw"), Bounds(()))
+    verdict = judge(recording.write(tmp_path / "raw"), Bounds(()))
     assert not verdict.ok
     assert "q: 1 blocks read with other content than was written" in verdict.reasons
 
@@ -650,15 +650,17 @@ def test_a_chain_that_never_ends_is_late_by_the_end_of_the_recording(tmp_path: P
     recording.operations = [o for o in recording.operations if not (o[3] == 1 and o[2] > 5)]
     for seq in range(6, 20):
         recording.operation("b", seq, 0, 0, 6, seq * 100 * US + 51 * US)
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert row(verdict, "c", "reaction").outcome == "late"
     assert row(verdict, "c", "age").outcome == "late"
 
 
 def test_a_recording_without_tasks_cannot_be_judged(tmp_path: Path) -> None:
     raw = steady().write(tmp_path / "raw")
+    config = {key: value for key, value in raw.manifest.config.items() if key != "tasks"}
+    manifest = raw.manifest.model_copy(update={"config": config})
     with pytest.raises(BadInput, match="does not say which tasks and cores ran"):
-        judge({"deadline_ns": 5}, raw)
+        judge(replace(raw, manifest=manifest))
 
 
 def test_a_chain_of_which_no_stay_in_the_mode_was_long_enough_is_not_held(tmp_path: Path) -> None:
@@ -666,7 +668,7 @@ def test_a_chain_of_which_no_stay_in_the_mode_was_long_enough_is_not_held(tmp_pa
     recording.job("a", 0, 1 * US, 10 * US)
     recording.job("b", 0, 1 * US, 20 * US)
     recording.config["stays"] = [[T0, T0 + 100 * US]]
-    verdict = judge(None, recording.write(tmp_path / "raw"))
+    verdict = judge(recording.write(tmp_path / "raw"))
     assert {row.outcome for row in verdict.rows if row.kind == "chain"} == {"not due"}
     assert verdict.ok == "undecided" and verdict.reasons == (
         "chain c: neither the run nor a stay in its mode was long enough to see its reaction",
@@ -692,7 +694,7 @@ def test_blocks_that_found_no_room_are_of_the_jobs_that_the_machine_disturbed(tm
     recording.operation("a", 7, 0, dropped, 8, 709 * US)
     recording.operation("a", 9, 0, dropped, 10, 909 * US)
     recording.operation("a", 15, 0, dropped, 16, 1509 * US)
-    verdict = judge(None, recording.write(tmp_path / "raw"), undecided_above=1)
+    verdict = judge(recording.write(tmp_path / "raw"), undecided_above=1)
     found = {(check.by, check.text) for check in verdict.checks if "no room" in check.text}
     assert found == {
         ("machine", "q: 2 blocks dropped because there was no room"),
@@ -714,12 +716,12 @@ def test_releases_that_a_gap_of_the_machine_lost_are_not_the_systems(tmp_path: P
             recording.event(SLOT_MISSED, at, task="a", core="m0")
             recording.event(DISTURBED, at + 1_000 * US, 2_000 * US, core="m0")
             recording.event(lost, at, seq, task="a", core="m0")
-    verdict = judge(None, recording.write(tmp_path / "raw"), undecided_above=0.2)
+    verdict = judge(recording.write(tmp_path / "raw"), undecided_above=0.2)
     assert verdict.ok, verdict.reasons
     assert {check.by for check in verdict.checks if not check.holds} == {"machine"}
     # Where it kept nothing the loss is the system's.
     recording.event(lost, 1_500_000 * US, 150, task="a", core="m0")
-    verdict = judge(None, recording.write(tmp_path / "own"), undecided_above=0.2)
+    verdict = judge(recording.write(tmp_path / "own"), undecided_above=0.2)
     assert verdict.ok == "not held" and verdict.reasons == ("release lost on m0 (a): once",)
 
 
@@ -728,7 +730,7 @@ def test_outputs_that_are_not_finite_fail_a_run_and_are_counted(tmp_path: Path) 
     recording.outputs[0]["torque"][1:] = np.nan
     recording.outputs[0]["phase_1"][40] = -np.inf
     recording.rows[40]["status"] = 0
-    verdict = judge(None, recording.write(tmp_path / "alone"))
+    verdict = judge(recording.write(tmp_path / "alone"))
     assert verdict.ok == "not held" and verdict.reasons == (
         "servo: 99 of 100 outputs are not finite (NaN or infinite) in member torque; first job 1",
         "servo: 1 of 100 outputs are not finite (NaN or infinite) in member phase_1; first job 40",
@@ -742,14 +744,14 @@ def test_outputs_that_are_not_finite_fail_a_run_and_are_counted(tmp_path: Path) 
     want["torque"][1:] = np.nan
     want["phase"][40, 1] = -np.inf
     raw = recording.write(tmp_path / "expected")
-    again = judge(None, raw, expected={"servo": Expected(want)})
+    again = judge(raw, expected={"servo": Expected(want)})
     assert again.reasons == verdict.reasons
     for seq, row in enumerate(recording.rows):
         row["input"] = seq
     raw = recording.write(tmp_path / "golden")
-    assert judge(None, raw, expected={"servo": Expected(want, by="input", source="golden")}).ok
+    assert judge(raw, expected={"servo": Expected(want, by="input", source="golden")}).ok
     # An output that was held is an earlier job's.
     recording.rows[40]["status"] = 0b11
     recording.outputs[0]["torque"] = 0
-    verdict = judge(None, recording.write(tmp_path / "held"))
+    verdict = judge(recording.write(tmp_path / "held"))
     assert not verdict.not_finite

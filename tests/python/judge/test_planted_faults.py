@@ -29,7 +29,7 @@ FACTORS = (0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 13, 20)
 
 def judged(recording: Recording, folder: Path) -> Verdict:
     bounds = Bounds((Limit("a", "response", DEADLINE / 2, "theorem 1"),), wcets={"a": WCET})
-    return judge(None, recording.write(folder), bounds, environment=MACHINE)
+    return judge(recording.write(folder), bounds, environment=MACHINE)
 
 
 def overruns(factor: float, seed: int) -> Planted:
@@ -64,7 +64,7 @@ def test_no_planted_death_is_held(tmp_path: Path) -> None:
         assert verdict.ok == "not held", (number, verdict.summary)
         # That it was killed on purpose excuses no job that it left without an answer.
         again = judge(
-            None, offloaded_system(number, Planted({}, died, back)).write(tmp_path / f"{number}-provoked"),
+            offloaded_system(number, Planted({}, died, back)).write(tmp_path / f"{number}-provoked"),
             Bounds(wcets={"a": WCET}), expected_events=["worker-died"], environment=MACHINE,
         )  # fmt: skip
         assert again.ok == "not held" and "missed their deadline" in again.summary, (number, again.summary)

@@ -29,7 +29,7 @@ def judged(
         for moment in ("finish", "compute"):
             recording.rows[job][moment] += excess * US
     bounds = Bounds((Limit("servo", "response", bound_us * US, "theorem 1"),), wcets={"servo": 25 * US})
-    return judge(None, recording.write(folder), bounds, environment=MACHINE, stops=seen)
+    return judge(recording.write(folder), bounds, environment=MACHINE, stops=seen)
 
 
 def test_an_excess_that_the_machine_may_have_made_is_undecided(tmp_path: Path) -> None:

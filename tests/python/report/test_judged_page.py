@@ -93,7 +93,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     with RunWriter("drive", "application", folder / "runs", command=["consort"], pages=PAGES) as writer:
         for key in ("local-off", "offloaded-off"):
             raw = recording(key.startswith("off")).write(folder / key)
-            verdict = judge(None, raw, BOUNDS, expected={"servo": Expected(WANT)})
+            verdict = judge(raw, BOUNDS, expected={"servo": Expected(WANT)})
             writer.add_configuration(key, key.replace("-", ", interference "), raw, verdict=verdict)
     assert writer.run is not None
     return writer.run
@@ -180,7 +180,7 @@ def test_the_terminal_says_what_became_of_a_worker_and_of_its_jobs(tmp_path: Pat
         job["status"] |= STATUS["local_fallbacks"]
     raw = made.write(tmp_path / "raw")
     with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
-        writer.add_configuration("offloaded-off", "off", raw, verdict=judge(None, raw, BOUNDS))
+        writer.add_configuration("offloaded-off", "off", raw, verdict=judge(raw, BOUNDS))
     assert writer.run is not None
     text = " ".join(line.strip() for line in verdict_lines(writer.run))
     assert (
@@ -197,7 +197,7 @@ def test_a_page_of_a_run_that_decides_nothing_does_not_say_that_it_fails(tmp_pat
     made.event(EVENTS.index("disturbed"), 1000 * US, 1000 * US, core="m0")
     raw = made.write(tmp_path / "raw")
     with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
-        writer.add_configuration("on", "on", raw, verdict=judge(None, raw, BOUNDS))
+        writer.add_configuration("on", "on", raw, verdict=judge(raw, BOUNDS))
     assert writer.run is not None and not writer.run.held
     page = (writer.run.path / "report.html").read_text(encoding="utf-8")
     assert "Undecided: it is not known whether the system holds" in page and "Fails" not in page
@@ -254,7 +254,7 @@ def test_an_emulated_time_above_its_deadline_is_never_said_to_hold(tmp_path: Pat
     made.provenance = "emulated"
     raw = made.write(tmp_path / "raw")
     with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
-        writer.add_configuration("on", "on", raw, verdict=judge(None, raw, BOUNDS))
+        writer.add_configuration("on", "on", raw, verdict=judge(raw, BOUNDS))
     assert writer.run is not None
     text = (writer.run.path / "report.html").read_text()
     assert "Holds" not in text and "The system held" not in text and "virtual machine" not in text
@@ -268,7 +268,7 @@ def test_a_job_of_a_thousand_periods_breaks_the_axis(tmp_path: Path) -> None:
         made.job("servo", seq, *((0, 0) if 1000 < seq < 2000 else (1 * US, lasted)))
     raw = made.write(tmp_path / "raw")
     with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
-        writer.add_configuration("on", "on", raw, verdict=judge(None, raw))
+        writer.add_configuration("on", "on", raw, verdict=judge(raw))
     assert writer.run is not None
     assert "between the two parts are left out" in (writer.run.path / "report.html").read_text()
 

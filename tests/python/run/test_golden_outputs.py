@@ -53,7 +53,7 @@ def system(
 def outputs(folder: Path, **values: Any) -> Any:
     made = system(folder, **values)
     rows = np.zeros(3, dtype=[("x", "<u4")])
-    return golden_outputs(made, "a", made.tasks["a"].golden, rows, OUT, folder / "cache")
+    return golden_outputs(made.file, "a", made.tasks["a"].golden, rows, OUT, folder / "cache")
 
 
 def test_what_a_member_holds_is_what_was_given(tmp_path: Path) -> None:

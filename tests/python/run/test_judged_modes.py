@@ -41,7 +41,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> RanModes:
 
 
 def judged_modes(found: RanModes, target: str, scale: int = 1) -> JudgedModes:
-    return JudgedModes(plan_in_modes(found.prepared.plan.system, target), scale)
+    return JudgedModes(plan_in_modes(found.prepared.system, target), scale)
 
 
 def judged_again(found: RanModes, raw: RawRun, folder: Path) -> Run:

@@ -221,7 +221,7 @@ def test_the_run_twice_gives_the_same_outputs_to_the_bit(found: Ran) -> None:
 
 def judged(found: Ran, folder: Path) -> Verdict:
     expected = reference_outputs(folder, found.prepared.plan, found.prepared.described)
-    return judge(None, RawRun.load(folder), expected=expected)
+    return judge(RawRun.load(folder), expected=expected)
 
 
 def replayed(found: Ran, folder: Path) -> None:

@@ -44,7 +44,7 @@ def test_jobs_and_changes_are_those_of_the_simulator(found: RanModes) -> None:
     from consort.run.virtual import ARRIVAL, EXECUTION
     from consort.simulate.modes import engine_system
 
-    plans = plan_in_modes(found.prepared.plan.system, "virtual")
+    plans = plan_in_modes(found.prepared.system, "virtual")
     tasks, cores = list(plans.whole.tasks), list(plans.whole.cores)
     systems = [
         engine_system(made, as_executed(made, found.prepared.described), tasks, cores)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from consort.errors import BadInput
-from consort.model import FileInput, FunctionInput, load_system, system_from_data
+from consort.model import FileInput, FunctionInput, load_system
 from consort.run.data import made_rows
 from consort.run.inputs import Source, as_structs, read_inputs, read_recording, resample
 from effort import examples
@@ -183,8 +183,6 @@ def test_the_servo_example_gets_what_its_design_was_checked_with(monkeypatch: py
 
 def test_rows_that_are_unlike_are_no_array(tmp_path: Path) -> None:
     (tmp_path / "rows.py").write_text("def ragged(*_):\n    return [[1], [2, 3]]\n", encoding="utf-8")
-    data = {"consort": 1, "platform": "linux-host", "tasks": {"a": {"period": "1ms", "on": "master-0"}}}
-    system = system_from_data(data, file=tmp_path / "system.yaml")
     given = FunctionInput.model_validate({"function": "rows.py::ragged"})
     with pytest.raises(BadInput, match=r"rows\.py: ragged returned what is no array: "):
-        made_rows(system, given, np.dtype([("x", "f8")]))
+        made_rows(tmp_path / "system.yaml", given, np.dtype([("x", "f8")]))

@@ -132,5 +132,5 @@ def test_a_hand_over_is_bounded_by_the_size_of_the_state(tmp_path: Path) -> None
     system = load_system(write(tmp_path, whole, step_hpp=STEPS))
     assert "tasks.make.footprint.data" in {p for b in analyze_modes(system).changes for p in b.missing}
     prepared = prepare(system, silent, Options(target="virtual"))
-    found = analyze_modes(prepared.plan.system).changes
+    found = analyze_modes(prepared.system).changes
     assert "tasks.make.footprint.data" not in {place for bound in found for place in bound.missing}

@@ -334,11 +334,11 @@ class TestBounds:
     def test_the_vehicle_example(self):
         """All analyses of a whole description, tasks and chains."""
         prepared = prepare(load_system(EXAMPLES / "vehicle" / "system.yaml"))
-        bounds = analyze_system(prepared.system)
+        bounds = analyze_system(prepared.plan)
         assert sum(b.schedulable for b in bounds if b.kind == "response time") >= 10
         for discipline in ("priority", "fifo"):
-            again = prepare(prepared.system, discipline=discipline)
-            bounds = analyze_system(prepared.system, serving=discipline)
+            again = prepare(prepared.plan, discipline=discipline)
+            bounds = analyze_system(prepared.plan, serving=discipline)
             simulate_against_bounds(again, bounds, 10**12, runs=5)
         measured = measure_chains(simulate(prepared, 10**12, choice="edges", trace=True))
         for bound in bounds:
