@@ -101,6 +101,11 @@ class RawTable:
     def name(self) -> str:
         return self.spec.name
 
+    def of(self, rows: NDArray[np.void], name: str = "") -> RawTable:
+        """A table of some of the rows, or of such rows."""
+        spec = self.spec.model_copy(update={"name": name or self.name, "rows": int(rows.size)})
+        return RawTable(spec, rows)
+
 
 @dataclass(frozen=True)
 class RawRun:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recording of a run that goes from mode to mode, taken apart: one recording for each mode, with all of
-its stays, and the changes between them.
+"""The recording of a run that goes from mode to mode, mode by mode: the rows of all stays in each, and the
+changes between them.
 
 A job belongs to the mode in which it was released; its operations and its output go with it.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from numpy.typing import NDArray
 
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE
 from consort.record.deaths import Death, deaths_of
-from consort.record.raw import RawRun, RawTable
-from consort.record.raw_writer import write_manifest, write_table
+from consort.record.raw import RawRun
 from consort.record.status import EVENTS, NONE, STATUS
 
 _REQUESTED, _IDLE, _ENTERED = (EVENTS.index(f"mode-{what}") for what in ("requested", "idle", "entered"))
@@ -63,8 +61,8 @@ def stays_of(raw: RawRun) -> list[Stay]:
     return found
 
 
-def split(raw: RawRun, stays: list[Stay], folder: Path) -> Iterator[tuple[str, RawRun]]:
-    """Writes a recording for each mode that the run was in, into folders of its own, and yields them.
+def in_modes(raw: RawRun, stays: list[Stay]) -> Iterator[tuple[str, RawRun]]:
+    """The rows of each mode that the run was in, as a recording.
 
     Where a core died, without what no bound of a mode speaks of, and the fail-over's own table does: jobs
     whose outputs another core wrote for it, and what was read from its channels before that core did.
@@ -81,10 +79,8 @@ def split(raw: RawRun, stays: list[Stay], folder: Path) -> Iterator[tuple[str, R
         facts = config["modes"][mode]
         names = [task["name"] for task in facts["tasks"]]
         places = [names.index(t["name"]) if t["name"] in names else NONE for t in config["tasks"]]
-        into = folder / f"mode-{mode}"
-        into.mkdir()
         part = _Part(by_job, mode, np.array(places), deaths)
-        yield facts["name"], _written(into, raw, part, stays, facts)
+        yield facts["name"], _of_mode(raw, part, stays, facts)
 
 
 @dataclass(frozen=True)
@@ -125,21 +121,20 @@ def _stay_of(ticks: NDArray[Any], stays: list[Stay]) -> NDArray[np.int64]:
     return np.searchsorted(begins, ticks.astype(np.int64), side="right")
 
 
-def _written(folder: Path, raw: RawRun, part: _Part, stays: list[Stay], facts: Mapping[str, Any]) -> RawRun:
+def _of_mode(raw: RawRun, part: _Part, stays: list[Stay], facts: Mapping[str, Any]) -> RawRun:
     mine = [stay for stay in stays if stay.mode == part.mode]
-    tables = []
     jobs = part.placed(part.jobs.rows[part.jobs.modes == part.mode])
-    tables.append(_table(folder, raw.tables[JOBS], jobs))
+    tables = [raw.tables[JOBS].of(jobs)]
     if OPERATIONS_TABLE in raw.tables:
         rows = np.asarray(raw.tables[OPERATIONS_TABLE].rows)
         inside = part.jobs.of(rows["task"], rows["seq"]) == part.mode
         for death in part.deaths:
             inside &= ~_stale(rows, death, stays, raw.manifest.config)
-        tables.append(_table(folder, raw.tables[OPERATIONS_TABLE], part.placed(rows[inside])))
+        tables.append(raw.tables[OPERATIONS_TABLE].of(part.placed(rows[inside])))
     if EVENTS_TABLE in raw.tables:
         rows = np.asarray(raw.tables[EVENTS_TABLE].rows)
         modes = np.array([stay.mode for stay in stays])[_stay_of(rows["time"], stays)]
-        tables.append(_table(folder, raw.tables[EVENTS_TABLE], part.placed(rows[modes == part.mode])))
+        tables.append(raw.tables[EVENTS_TABLE].of(part.placed(rows[modes == part.mode])))
     for task, place in enumerate(part.places.tolist()):
         outputs = raw.tables.get(f"outputs-{task}")
         if outputs is None or place == NONE:
@@ -147,7 +142,7 @@ def _written(folder: Path, raw: RawRun, part: _Part, stays: list[Stay], facts: M
         rows = np.asarray(outputs.rows)
         inside = part.jobs.of(np.full(rows.size, task), rows["seq"]) == part.mode
         if inside.any() or bool((jobs["task"] == place).any()):
-            tables.append(_table(folder, outputs, rows[inside], f"outputs-{place}"))
+            tables.append(outputs.of(rows[inside], f"outputs-{place}"))
     manifest = raw.manifest
     config = {key: value for key, value in manifest.config.items() if key != "modes"}
     config |= {
@@ -163,22 +158,8 @@ def _written(folder: Path, raw: RawRun, part: _Part, stays: list[Stay], facts: M
     for name, bit in STATUS.items():
         if name in counters:
             counters[name] = int(np.count_nonzero(jobs["status"] & bit))
-    return write_manifest(
-        folder,
-        manifest.program,
-        tables,
-        clock=manifest.clock.model_dump(),
-        config=config,
-        counters=counters,  # type: ignore[arg-type]
-        events=[event.model_dump() for event in manifest.events],
-        realtime=manifest.realtime,
-    )
-
-
-def _table(folder: Path, table: RawTable, rows: NDArray[np.void], name: str = "") -> dict[str, Any]:
-    stamps = [field.name for field in table.spec.fields if field.kind == "timestamp"]
-    durations = [field.name for field in table.spec.fields if field.kind == "duration"]
-    return write_table(folder, name or table.spec.name, rows, stamps=stamps, durations=durations)
+    changed = {"tables": [table.spec for table in tables], "config": config, "counters": counters}
+    return RawRun(raw.path, manifest.model_copy(update=changed), {table.name: table for table in tables})
 
 
 def _stale(

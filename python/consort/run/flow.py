@@ -27,7 +27,7 @@ from consort.prepare import Prepared as PreparedMachine
 from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import JOBS
-from consort.record.stays import split, stays_of
+from consort.record.stays import in_modes, stays_of
 from consort.run.bounds import bounds_of
 from consort.run.collect import ReplayFails, expected_outputs
 from consort.run.live import Announcement, announced
@@ -212,7 +212,7 @@ def _add_modes(
     stays = entered or [modes.before_the_start(whole)]
     expected = _expected(prepared, recording, problems) if entered else {}
     found: list[Recorded] = []
-    for mode, raw in split(whole, stays, recording.raw):
+    for mode, raw in in_modes(whole, stays):
         plan = modes.plans.modes[mode]
         if not raw.tables[JOBS].rows.size and not _due(raw) and mode != modes.start:
             continue
