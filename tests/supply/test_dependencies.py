@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -45,8 +46,16 @@ def imports(file: Path) -> Iterator[str]:
         pending += ast.iter_child_nodes(node)
 
 
-IMPORTED = {name for file in PACKAGE.rglob("*.py") for name in imports(file)} - {"consort", *OF_THE_TREE}
-LIBRARIES = IMPORTED - set(sys.stdlib_module_names)
+@cache
+def imported() -> set[str]:
+    return {name for file in PACKAGE.rglob("*.py") for name in imports(file)} - {"consort", *OF_THE_TREE}
+
+
+@cache
+def libraries() -> set[str]:
+    return imported() - set(sys.stdlib_module_names)
+
+
 # Which distribution a library comes from; `google` and the like come from several.
 FROM = {name: {canonicalize_name(one) for one in found} for name, found in packages_distributions().items()}
 
@@ -63,12 +72,12 @@ EXTRAS = {name: named(lines) for name, lines in PROJECT["optional-dependencies"]
 
 
 def test_every_dependency_is_imported() -> None:
-    used = set().union(*(FROM[name] for name in LIBRARIES - EXTRA_OF.keys()))
+    used = set().union(*(FROM[name] for name in libraries() - EXTRA_OF.keys()))
     assert NEEDED - used == set()
 
 
 def test_every_import_is_declared() -> None:
-    undeclared = {name for name in LIBRARIES - EXTRA_OF.keys() if not FROM[name] & NEEDED}
+    undeclared = {name for name in libraries() - EXTRA_OF.keys() if not FROM[name] & NEEDED}
     assert {name for name in undeclared if COMES_WITH.get(name) not in NEEDED} == set()
 
 
@@ -85,7 +94,7 @@ def test_what_an_extra_brings_is_named_by_it() -> None:
 
 
 def test_remote_memory_is_no_part_of_an_installation_without_it() -> None:
-    assert "consort_remote" not in IMPORTED
+    assert "consort_remote" not in imported()
     assert REMOTE.name not in (ROOT / "engine" / "CMakeLists.txt").read_text(encoding="utf-8")
 
 
