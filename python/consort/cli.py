@@ -100,6 +100,21 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A command by its name; of one that there is not the nearest name is said."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            # An option in the place of a command has a message of its own.
+            if args[0].startswith("-"):
+                raise
+            from consort.model.problems import nearest
+
+            hint = nearest(args[0], self.list_commands(ctx), "commands")
+            raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             commands = {**COMMANDS, **plug_ins()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.commands.options import NumberRange
+from consort.commands.options import NumberRange, echo_lines, verbose_option
 from consort.errors import BadInput
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ ROWS = 200
     "--all",
     "all_rows",
     is_flag=True,
-    help=f"Show every bound; without it at most {ROWS} of a kind: first what does not hold, then what is"
+    help=f"As -v, and every bound; -v shows at most {ROWS} of a kind: first what does not hold, then what is"
     " nearest to what is allowed.",
 )
 @click.option("--no-advice", is_flag=True, help="Do not search for changes that would make a bound hold.")
@@ -70,6 +70,7 @@ ROWS = 200
     metavar="OUT.v",
     help="Write the bounds of tasks under preemptive fixed priorities as theorems, and let Coq check them.",
 )
+@verbose_option
 @click.option("--json", "as_json", is_flag=True, help="Print bounds, assumptions and explanations as JSON.")
 def command(
     file: Path,
@@ -81,9 +82,11 @@ def command(
     advice_time: float,
     scaled: str | None,
     certificate: Path | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     from consort.analysis.advice import advise
+    from consort.analysis.brief import brief_of_bounds
     from consort.analysis.system import analyze_system
     from consort.model import load_system
     from consort.plan import chosen_mode, plan
@@ -91,13 +94,14 @@ def command(
 
     if svg is not None and explain is None:
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")
+    verbose = verbose or all_rows
     system = load_system(file)
     if mode is None and system.mode_changes is not None:
         if scaled is not None:
             raise BadInput("figures are scaled in one mode; name it with --mode", field="--sensitivity")
         if certificate is not None:
             raise BadInput("bounds are certified in one mode; name it with --mode", field="--certificate")
-        _modes(system, file, explain, svg, all_rows, as_json)
+        _modes(system, file, explain, svg, verbose, all_rows, as_json)
         return
     planned = plan(system, "analysis", mode=mode)
     system = chosen_mode(system, mode)
@@ -108,7 +112,7 @@ def command(
         _draw(chosen[0], svg)
     if explain is not None and not as_json:
         _explain(chosen)
-    elif not as_json:
+    elif verbose and not as_json:
         _table(bounds, all_rows)
     certified = None if certificate is None else _certify(planned, bounds, certificate, file, as_json)
     advice: list[Advice] = []
@@ -131,11 +135,12 @@ def command(
         if certified is not None:
             result["certificate"] = certified
         click.echo(json.dumps(result, indent=1))
-    for one in () if as_json else advice:
-        for line in one.lines():
-            click.echo(line)
-    for factor in () if as_json else found:
-        click.echo(factor.line())
+    if not as_json:
+        if verbose:
+            echo_lines(line for one in advice for line in one.lines())
+        if explain is None:
+            echo_lines(["", *brief_of_bounds({"": bounds}, file, advice).lines()][not verbose :])
+        echo_lines(factor.line() for factor in found)
     if not schedulable:
         sys.exit(1)
 
@@ -164,9 +169,16 @@ def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_j
 
 
 def _modes(
-    system: System, file: Path, explain: str | None, svg: Path | None, all_rows: bool, as_json: bool
+    system: System,
+    file: Path,
+    explain: str | None,
+    svg: Path | None,
+    verbose: bool,
+    all_rows: bool,
+    as_json: bool,
 ) -> None:
     """Each mode that a system goes through, and each change between two of them."""
+    from consort.analysis.brief import brief_of_bounds
     from consort.analysis.mode_changes import analyze_modes
 
     if svg is not None:
@@ -194,16 +206,22 @@ def _modes(
         }
         click.echo(json.dumps(result, indent=1))
     elif explain is None:
-        for mode, bounds in found.modes.items():
-            click.echo(f"in the mode {mode}:")
-            _table(bounds, all_rows)
-        click.echo("changes of mode, from the request to the new mode's first releases:")
-        _table(found.changes, all_rows)
-        if found.gaps:
-            click.echo("fail-over, from a core's last sign of life to the end of the first job elsewhere:")
-            _table(found.gaps, all_rows)
-        if not found.schedulable:
-            click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
+        if verbose:
+            for mode, bounds in found.modes.items():
+                click.echo(f"in the mode {mode}:")
+                _table(bounds, all_rows)
+            click.echo("changes of mode, from the request to the new mode's first releases:")
+            _table(found.changes, all_rows)
+            if found.gaps:
+                click.echo(
+                    "fail-over, from a core's last sign of life to the end of the first job elsewhere:"
+                )
+                _table(found.gaps, all_rows)
+            if not found.schedulable:
+                click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
+            click.echo()
+        every = {**found.modes, "changes of mode": found.changes, "fail-over": found.gaps}
+        echo_lines(brief_of_bounds(every, file).lines())
     if not found.schedulable:
         sys.exit(1)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -72,3 +73,16 @@ root_option = click.option(
     callback=_folder,
     help="Folder of recorded runs (default: $CONSORT_RUNS or ./runs).",
 )
+
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Print every figure, and then the five lines that are printed without it: verdict, worst task, worst"
+    " chain, one cause, next command.",
+)
+
+
+def echo_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from consort.commands.options import ChoiceOf, NumberRange, root_option
+from consort.commands.options import ChoiceOf, NumberRange, echo_lines, root_option, verbose_option
 from consort.errors import BadInput
 from consort.progress import Progress, progress_bar
 from consort.run.process import signals_to_exceptions
@@ -233,8 +233,9 @@ def _need_board(system: System, name: str) -> None:
 )
 @click.option("--name", help="Name of the run; without it the description's folder.")
 @root_option
+@verbose_option
 @click.option("--json", "as_json", is_flag=True, help="Print the run's summaries and verdict as JSON.")
-def command(description: Path, as_json: bool, **given: Any) -> None:
+def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> None:
     """Run a system description: each core a process on a CPU of its own, each task a thread.
 
     This builds and runs the description's own code: its steps, plants and drivers, and its Python functions.
@@ -251,7 +252,6 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
     the machine disturbed too much, or because something was never seen.
     """
     from consort.model import load_system
-    from consort.report.terminal import print_verdict
     from consort.run import Prepared as PreparedHere
     from consort.run import run_system
     from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
@@ -280,10 +280,21 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
         also = {} if debugger is None else {"debugger": debugger.command}
         click.echo(json.dumps({**summary(run), **also}, indent=1))
     else:
-        print_verdict(run)
+        _print(run, description, verbose)
         if debugger is not None:
             debugger.start_or_print()
     sys.exit(run.held.exit_status)
+
+
+def _print(run: Run, description: Path, verbose: bool) -> None:
+    from consort.judge.disturbance import INTERRUPT, PREEMPTED, THROTTLED
+    from consort.report.brief_run import brief_of_run
+    from consort.report.terminal import verdict_lines
+
+    if verbose:
+        echo_lines([*verdict_lines(run), ""])
+    # The settings of `--prepare` keep these away.
+    echo_lines(brief_of_run(run, str(description), (INTERRUPT, PREEMPTED, THROTTLED)).lines())
 
 
 def _options(runner: Runner, given: Mapping[str, Any]) -> Options:

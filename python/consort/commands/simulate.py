@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.commands.options import root_option
+from consort.commands.options import echo_lines, root_option, verbose_option
 from consort.errors import BadInput
 from consort.progress import progress_bar, silent
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from consort.analysis.result import Bound
     from consort.record.judgement import Held
     from consort.record.store import Run
-    from consort.simulate.chains import Chains
+    from consort.simulate.chains import ChainFigures, Chains
     from consort.simulate.engine import Report, Simulation
     from consort.simulate.modes import ModesSimulation
 
@@ -93,6 +93,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
 @click.option("--no-record", is_flag=True, help="Write no run folder: only the figures.")
 @click.option("--name", help="Name of the run; without it the description's folder.")
 @root_option
+@verbose_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(
     description: Path,
@@ -109,6 +110,7 @@ def command(
     no_record: bool,
     name: str | None,
     root: Path | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Simulate a system description exactly: every release, preemption, DMA slot and message.
@@ -154,7 +156,7 @@ def command(
                 record_it=not no_record,
                 report=report,
             )
-        sys.exit(show_changes(changed, as_json).exit_status)
+        sys.exit(show_changes(changed, description, verbose, as_json).exit_status)
     planned = plan(described, "analysis", mode=mode)
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     record_it = not no_record
@@ -190,7 +192,11 @@ def command(
         exceeded = [str(excess) for excess in excesses] + late_chains
         click.echo(json.dumps(_json(found, chains, bounds, exceeded, run, ok), indent=1))
     else:
-        _print(found, chains, bounds, run, ok)
+        if verbose:
+            _print(found, chains, bounds, run, ok)
+            click.echo()
+        causes = [str(excess) for excess in excesses] + late_chains + found.early
+        _print_brief(description, found, chains, bounds, run, ok, causes)
         for line in (*late_chains, *found.early):
             click.echo(line, err=True)
     if excesses:
@@ -302,26 +308,80 @@ def _json(
 
 
 def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | None, ok: Held) -> None:
-    from consort.record.judgement import Held
+    from consort.report.terminal import files_of
     from consort.simulate.show import simulated_lines
 
-    for line in simulated_lines(found, chains, bounds):
-        click.echo(line)
-    if found.misses:
-        click.echo(f"{found.misses} deadline misses")
-    elif not all(chain.kept for chain in chains.values()):
-        click.echo("a chain took too long")
-    elif ok is Held.UNDECIDED:
-        unseen = [name for name, task in found.figures.items() if not task.jobs]
-        click.echo(f"undecided: nothing was seen of {', '.join(unseen) or 'all of it'}")
-    elif ok:
-        click.echo("every deadline was met")
-    else:
-        click.echo("the record says what did not hold")
-    if run is not None:
-        from consort.report.terminal import files_of
+    echo_lines(simulated_lines(found, chains, bounds))
+    click.echo(answer(found, chains, ok))
+    echo_lines([] if run is None else files_of(run))
 
-        click.echo("\n".join(files_of(run)))
+
+def answer(found: Simulation, chains: Chains, ok: Held) -> str:
+    """One line: what was simulated held, or what did not."""
+    from consort.record.judgement import Held
+    from consort.report.units import counted
+
+    if found.misses:
+        return counted(found.misses, "deadline miss", "deadline misses")
+    if not all(chain.kept for chain in chains.values()):
+        return "a chain took too long"
+    if ok is Held.UNDECIDED:
+        unseen = [name for name, task in found.figures.items() if not task.jobs]
+        return f"undecided: nothing was seen of {', '.join(unseen) or 'all of it'}"
+    return "every deadline was met" if ok else "the record says what did not hold"
+
+
+def _print_brief(
+    description: Path,
+    found: Simulation,
+    chains: Chains,
+    bounds: list[Bound],
+    run: Run | None,
+    ok: Held,
+    causes: list[str],
+) -> None:
+    from consort.simulate.show import brief_of_simulation
+
+    cause = causes[0] if causes else cause_of([found], list(chains.values()), run, ok)
+    verdict = f"{answer(found, chains, ok)} ({span(found)})"
+    following = following_command(description, run, ok)
+    brief = brief_of_simulation({"": found}, {"": chains}, {"": bounds}, verdict, cause, following)
+    echo_lines(brief.lines())
+
+
+def span(found: Simulation | ModesSimulation) -> str:
+    from consort.model import Duration
+    from consort.report.units import counted
+
+    return f"{counted(found.runs, 'run')} of {Duration(found.duration)}, from seed {found.seed}"
+
+
+def cause_of(found: Sequence[Simulation], chains: Sequence[ChainFigures], run: Run | None, ok: Held) -> str:
+    """Why it did not hold; empty where it held."""
+    from consort.report.units import counted
+
+    if ok:
+        return ""
+    for task in (task for one in found for task in one.figures.values() if task.misses):
+        kinds = ((task.unserved, "never served"), (task.held, "answered with the output before"))
+        more = "".join(f", {count:,} of them {words}" for count, words in kinds if count)
+        return (
+            f"{task.task}: {counted(task.misses, 'deadline miss', 'deadline misses')} in"
+            f" {counted(task.jobs, 'job')}{more}, with seed {task.seed}"
+        )
+    late = [chain for chain in chains if not chain.kept]
+    if late:
+        return f"{late[0].chain}: the longest took more than is allowed, with seed {late[0].seed}"
+    reasons = [] if run is None else run.data["verdict"]["reasons"]
+    return str(reasons[0]) if reasons else "what the verdict names was not seen in this time"
+
+
+def following_command(description: Path, run: Run | None, ok: Held) -> str:
+    if ok:
+        return f"consort run {description} --for virtual, the steps themselves; -v prints every figure"
+    if run is not None:
+        return f"consort report {run.path} --open, which shows every job; -v prints every figure"
+    return f"consort simulate {description} without --no-record: a report then shows every job"
 
 
 @contextmanager

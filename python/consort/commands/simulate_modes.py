@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.commands.simulate import chains_above, json_head
+from consort.commands.options import echo_lines
+from consort.commands.simulate import cause_of, chains_above, following_command, json_head, span
 
 if TYPE_CHECKING:
     from consort.analysis.mode_changes import ModeBounds
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from consort.simulate.modes import ModesSimulation
 
 
-def show_changes(changed: Changed, as_json: bool) -> Held:
+def show_changes(changed: Changed, description: Path, verbose: bool, as_json: bool) -> Held:
     """Prints what was simulated; whether every deadline, chain and bound held, as the record says, too."""
     from consort.record.judgement import Held
 
@@ -34,10 +36,32 @@ def show_changes(changed: Changed, as_json: bool) -> Held:
     if as_json:
         click.echo(json.dumps(_json(found, chains, wrong, run, ok), indent=1))
     else:
-        _print(found, bounds, chains, run, ok)
+        if verbose:
+            _print(found, bounds, chains, run, ok)
+            click.echo()
+        _print_brief(changed, description, ok, wrong)
         for line in wrong:
             click.echo(line, err=True)
     return ok
+
+
+def _print_brief(changed: Changed, description: Path, ok: Held, wrong: list[str]) -> None:
+    from consort.report.units import counted
+    from consort.simulate.show import brief_of_simulation
+
+    found = changed.found
+    chains = [chain for of in changed.chains.values() for chain in of.values()]
+    cause = wrong[0] if wrong else cause_of(list(found.modes.values()), chains, changed.run, ok)
+    changes = counted(len(found.changes), "change of mode", "changes of mode")
+    brief = brief_of_simulation(
+        found.modes,
+        changed.chains,
+        changed.bounds.modes,
+        f"{_answer(found, ok)} ({span(found)}, {changes})",
+        cause,
+        following_command(description, changed.run, ok),
+    )
+    echo_lines(brief.lines())
 
 
 def _above(found: ModesSimulation, bounds: ModeBounds, chains: Mapping[str, Chains]) -> list[str]:
@@ -82,7 +106,6 @@ def _print(
     ok: Held,
 ) -> None:
     from consort.analysis.result import in_words
-    from consort.record.judgement import Held
     from consort.simulate.show import simulated_lines
 
     for mode, simulation in found.modes.items():
@@ -97,13 +120,19 @@ def _print(
         idle = in_words(change.drained - change.requested)
         click.echo(f"    requested at {in_words(change.requested)}, idle {idle} later")
         click.echo(f"    released after {in_words(change.latency)}, bound {bound}")
-    if found.misses:
-        click.echo(f"{found.misses} deadline misses")
-    elif ok is Held.UNDECIDED:
-        click.echo(f"undecided: {'; '.join(found.unseen) or 'the record says what was not seen'}")
-    else:
-        click.echo("every deadline was met" if ok else "a chain or a change of mode took too long")
+    click.echo(_answer(found, ok))
     if run is not None:
         from consort.report.terminal import files_of
 
         click.echo("\n".join(files_of(run)))
+
+
+def _answer(found: ModesSimulation, ok: Held) -> str:
+    from consort.record.judgement import Held
+    from consort.report.units import counted
+
+    if found.misses:
+        return counted(found.misses, "deadline miss", "deadline misses")
+    if ok is Held.UNDECIDED:
+        return f"undecided: {'; '.join(found.unseen) or 'the record says what was not seen'}"
+    return "every deadline was met" if ok else "a chain or a change of mode took too long"

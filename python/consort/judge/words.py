@@ -108,9 +108,9 @@ def perhaps_longer(samples: Samples, found: Executed) -> tuple[str, ...]:
 def cannot_be_shown(rows: Sequence[Row], checks: Sequence[Check], stops: Stops) -> tuple[str, ...]:
     """Times that were too long by no more than this machine stops a core."""
     found = [
-        f"{row.subject if row.kind == 'task' else f'{row.kind} {row.subject}'}: {row.quantity} up to"
-        f" {_time(row.undisturbed)}, {_limits(row)}, which this machine cannot show: it stops a core for up"
-        f" to {duration(stops.longest_ns)}"
+        f"{row.subject if row.kind == 'task' else f'{row.kind} {row.subject}'}: {row.quantity},"
+        f" {_longest(row.undisturbed)}, {_limits(row)}, which this machine cannot show: it stops a core for"
+        f" up to {duration(stops.longest_ns)}"
         for row in rows
         if row.outcome == "cannot be shown" and row.quantity in _JUDGED
     ]
@@ -140,9 +140,7 @@ def _disturbed(row: Row, above: float) -> str:
             f"{number(row.disturbed)} of its {number(row.count)} {jobs}, more than the {100 * above:g} % that"
             " leave something to decide"
         )
-    return (
-        f"{what}: the machine disturbed {share}, of which the longest took {_time(row.seen)}, {_limits(row)}"
-    )
+    return f"{what}: the machine disturbed {share}; {_longest(row.seen)}, {_limits(row)}"
 
 
 def _limits(row: Row) -> str:
@@ -169,7 +167,7 @@ def _late(row: Row, count: TaskCount | None) -> str:
     deadline = "" if row.required is None else f" of {microseconds(row.required)} µs"
     return (
         f"{row.subject}: {number(row.late)} of {number(count.released)} jobs missed their deadline{deadline}"
-        f"{_undisturbed(row)} ({causes or 'late'}); longest {_time(row.undisturbed)}"
+        f"{_undisturbed(row)} ({causes or 'late'}); {_longest(row.undisturbed)}"
     )
 
 
@@ -178,9 +176,9 @@ def _undisturbed(row: Row) -> str:
     return ", undisturbed by the machine" if row.provenance == "measured" else ""
 
 
-def _time(ns: float | None) -> str:
-    """A longest time, which may be that of a release that was never served."""
-    return "∞" if ns == float("inf") else f"{microseconds(ns)} µs"
+def _longest(ns: float | None) -> str:
+    """A longest time, or that a release was never served."""
+    return "one was never served" if ns == float("inf") else f"longest {microseconds(ns)} µs"
 
 
 def _doubts(row: Row, checks: Sequence[Check], pauses: Sequence[Pause], ordinary: Sequence[str]) -> list[str]:
@@ -215,7 +213,7 @@ def _above(row: Row, broken: Sequence[str], doubts: Sequence[str]) -> str:
             why = f"it may be a defect, or what else was not as it should be: {'; '.join(doubts)}"
     return (
         f"{row.kind} {row.subject}: {row.quantity} above its bound of {microseconds(row.bound)} µs in"
-        f" {number(row.above)} of {number(row.count)}, longest {microseconds(row.undisturbed)} µs; {why}"
+        f" {number(row.above)} of {number(row.count)}, {_longest(row.undisturbed)}; {why}"
     )
 
 

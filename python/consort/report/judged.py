@@ -17,7 +17,7 @@ from consort.report.jobs import Jobs, select
 from consort.report.terminal import MARKS, microseconds_or_endless, on_time, percentiles
 from consort.report.tightness import tightness
 from consort.report.timeline import chain_svg, outputs_svg, timeline_svg
-from consort.report.units import duration, figure_unit, microseconds, number
+from consort.report.units import duration, figure_unit, microseconds, number, time_text
 
 # Pictures of worst jobs in one configuration: those of the tasks that came nearest to their deadlines.
 TIMELINES = 4
@@ -128,7 +128,7 @@ def timelines(configuration: dict[str, Any], jobs: Jobs | None, index: int) -> l
                 "svg": Markup(picture),
                 "task": name,
                 "seq": number(int(jobs.seq[worst])),
-                "response": f"{microseconds(float(jobs.response[worst]))} {_unit(configuration)}",
+                "response": time_text(float(jobs.response[worst]), _unit(configuration)),
                 "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
             }
         )

@@ -15,11 +15,12 @@ from consort.record.status import LABELS
 from consort.record.store import Run
 from consort.record.summary import QUANTILES
 from consort.report import figures, judged
+from consort.report.brief_run import opening_of_page
 from consort.report.jobs import Jobs, load_jobs
 from consort.report.lines import headline
 from consort.report.terminal import outcome
 from consort.report.timeline import timeline_svg
-from consort.report.units import STATISTICS, SUFFIX, figure_unit, microseconds, number
+from consort.report.units import STATISTICS, SUFFIX, figure_unit, microseconds, number, time_text
 
 # The order in which the metrics of jobs are shown, and what they mean.
 MEANING: dict[str, str] = {
@@ -42,7 +43,19 @@ def templates() -> jinja2.Environment:
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.filters["number"] = number
+    made.finalize = _in_code
     return made
+
+
+def _in_code(value: Any) -> Any:
+    """Text with what stands between backticks as code; anything else as it is."""
+    if not isinstance(value, str) or isinstance(value, Markup) or "`" not in value:
+        return value
+    parts = value.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 and at < len(parts) - 1 else part
+        for at, part in enumerate(parts)
+    )
 
 
 def render(run: Run) -> str:
@@ -58,6 +71,7 @@ def render(run: Run) -> str:
         sections=[_section(section, index) for index, section in enumerate(run.data["sections"])],
         environment=environment_rows(run.data["environment"]),
         caveats=_caveats(run),
+        opening=opening_of_page(run),
         held=run.held,
         headline=headline(run.held),
         verdicts=[v for c in run.configurations if (v := judged.verdict_of(c)) is not None],
@@ -267,8 +281,9 @@ def _timeline(configuration: dict[str, Any], jobs: Jobs | None, index: int) -> l
             "svg": Markup(picture),
             "task": "",
             "seq": number(int(jobs.seq[worst])),
-            "response": f"{microseconds(float(jobs.response[worst]))}"
-            f" {figure_unit(configuration['clock']).split(',')[0]}",
+            "response": time_text(
+                float(jobs.response[worst]), figure_unit(configuration["clock"]).split(",")[0]
+            ),
             "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
         }
     ]

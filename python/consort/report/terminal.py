@@ -6,15 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import click
-
 from consort.record.judgement import Held
 from consort.record.store import Run
 from consort.report.lines import CELL, LABEL, headline, heads_line, wrapped
 from consort.report.terminal_modes import mode_lines
 from consort.report.tightness import tightness
-from consort.report.units import THIN_SPACE, duration, figure_unit, microseconds, number, times
+from consort.report.units import THIN_SPACE, duration, figure_unit, microseconds, number, time_text, times
 
+# Words with a meaning of their own, explained below the first table that has them.
+UNDISTURBED = "undisturbed: of jobs that the machine did not stop; these must hold"
+UNSERVED = "unserved: released, and never executed or answered"
 # The marks at the end of a row, and what each says.
 MARKS: dict[str, tuple[str, str]] = {
     "holds": ("✓", "holds"),
@@ -42,21 +43,16 @@ _SERVED_OTHERWISE = (
 )
 
 
-def print_verdict(run: Run) -> None:
-    """Prints each configuration's result, the cost of offloading, the machine's disturbances, and the
-    verdict."""
-    for line in verdict_lines(run):
-        click.echo(line)
-
-
 def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
-    """The lines that `print_verdict` prints; none is longer than 80 columns but for a path.
+    """Each configuration's result, the cost of offloading, the machine's disturbances, and the verdict.
+
+    No line is longer than 80 columns but for a path.
 
     `files`: whether the last lines say where the report and the trace are.
     """
     lines: list[str] = []
-    for configuration in run.configurations:
-        lines += [*_configuration(configuration), ""]
+    for number_of, configuration in enumerate(run.configurations):
+        lines += [*_configuration(configuration, number_of == 0), ""]
     lines += mode_lines(run)
     lines += list(_cost_of_offloading(run))
     for configuration in run.configurations:
@@ -79,7 +75,7 @@ def files_of(run: Run) -> list[str]:
     return [f"{head}{page}" for head, page in pages.items() if page.exists()]
 
 
-def _configuration(configuration: Mapping[str, Any]) -> Iterator[str]:
+def _configuration(configuration: Mapping[str, Any], first: bool) -> Iterator[str]:
     unit = figure_unit(configuration["clock"])
     yield from wrapped(f"{configuration['key']}: {configuration['name']}. All times in {unit}.")
     verdict = configuration.get("verdict")
@@ -101,6 +97,8 @@ def _configuration(configuration: Mapping[str, Any]) -> Iterator[str]:
             yield _row(row, mark)
     if used:
         yield from wrapped("   ".join(f"{mark} {words}" for mark, words in used.items()), indent="")
+    if first:
+        yield from wrapped(f"{UNDISTURBED}; {UNSERVED}.")
     for text in (*verdict["notes"], *tightness(verdict)):
         yield from wrapped(text)
     for check in verdict["checks"]:
@@ -209,10 +207,9 @@ def _cost_of_offloading(run: Run) -> Iterator[str]:
             if facts["worker"] is None or exchange is None:
                 continue
             unit = figure_unit(configuration["clock"]).split(",")[0]
+            median, tail = (time_text(exchange[name_of], unit) for name_of in ("median", "p999"))
             text = (
-                f"{configuration['key']}: offloading {name} cost"
-                f" {microseconds_or_endless(exchange['median'])}"
-                f" {unit} (median), {microseconds_or_endless(exchange['p999'])} {unit} (p99.9) for the"
+                f"{configuration['key']}: offloading {name} cost {median} (median), {tail} (p99.9) for the"
                 " exchange"
             )
             beside = _local_twin(run, configuration["key"])
@@ -220,8 +217,7 @@ def _cost_of_offloading(run: Run) -> Iterator[str]:
             there = beside["summary"].get(f"{name}.response") if beside is not None else None
             if here is not None and there is not None:
                 pairs = [
-                    f"{microseconds_or_endless(here[s])} instead of {microseconds_or_endless(there[s])}"
-                    f" {unit}"
+                    f"{time_text(here[s], unit)} instead of {time_text(there[s], unit)}"
                     for s in ("median", "p999")
                 ]
                 text += f"; it responds in {pairs[0]} (median), {pairs[1]} (p99.9)"

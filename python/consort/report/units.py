@@ -19,6 +19,13 @@ STATISTICS = tuple(SUFFIX)
 THIN_SPACE = "\u202f"
 
 
+def time_text(ns: float | str | None, unit: str = "µs") -> str:
+    """A time with its unit, for a sentence; of a release that was not served there is none."""
+    if ns is None or float(ns) == float("inf"):
+        return "unserved"
+    return f"{microseconds(ns)} {unit}"
+
+
 def microseconds(ns: float | str | None) -> str:
     """A time in µs without its unit, the same everywhere: three decimals below 1,000 µs, fewer above.
 
@@ -36,14 +43,13 @@ def microseconds(ns: float | str | None) -> str:
 def figure_unit(clock: dict[str, Any]) -> str:
     """The unit and the provenance of a recording's figures, for the heading of a table.
 
-    A clock that counts has a nanosecond for each instruction, or says otherwise: what is written as µs
-    elsewhere are then thousands of instructions.
+    Of a clock that counts instructions the unit has the time that stands for one, so that its figures and
+    bounds, which are times, can be compared.
     """
-    if clock["provenance"] == "counted":
-        each = str(clock.get("source", ""))
-        unlike = bool(each) and not each.startswith("one nanosecond for each instruction")
-        return f"thousands of counts, counted ({each})" if unlike else "thousands of instructions, counted"
-    return f"µs, {clock['provenance']}"
+    if clock["provenance"] != "counted":
+        return f"µs, {clock['provenance']}"
+    each, found, _ = str(clock.get("source", "")).partition(" for each instruction")
+    return f"µs at {each} an instruction, counted" if found else "thousands of counts, counted"
 
 
 def duration(ns: float) -> str:
@@ -59,9 +65,14 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{number(count)} times"
 
 
+def counted(count: int, one: str, more: str = "") -> str:
+    """So many of a thing, in words: "1 job", "2 jobs"."""
+    return f"{number(count)} {one if count == 1 else more or f'{one}s'}"
+
+
 def jobs_of(count: int) -> str:
     """So many jobs."""
-    return "1 job" if count == 1 else f"{number(count)} jobs"
+    return counted(count, "job")
 
 
 def number(value: Any) -> str:

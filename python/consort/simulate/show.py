@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from consort.analysis.brief import largest_part
 from consort.analysis.result import Bound
 from consort.model import Duration
+from consort.report.brief import Brief, Timed, worst
 from consort.report.lines import heads_line, wrapped
-from consort.report.terminal import MARKS, figures_line
-from consort.report.units import THIN_SPACE, microseconds, number
+from consort.report.terminal import MARKS, UNSERVED, figures_line
+from consort.report.units import THIN_SPACE, counted, jobs_of, microseconds, number
 from consort.simulate.chains import ChainFigures
 from consort.simulate.engine import Simulation, TaskFigures
 
@@ -19,7 +21,7 @@ _HEADS = ("deadline", "bound", "largest", "smallest")
 def simulated_lines(
     found: Simulation, chains: Mapping[str, ChainFigures], bounds: Sequence[Bound]
 ) -> list[str]:
-    """The lines that `consort simulate` prints; none is longer than 80 columns.
+    """The lines that `consort simulate -v` prints; none is longer than 80 columns.
 
     A mark says where a time is above its bound or its deadline.
     """
@@ -27,10 +29,9 @@ def simulated_lines(
 
 
 def _lines(found: Simulation, chains: Mapping[str, ChainFigures], bounds: Sequence[Bound]) -> Iterator[str]:
-    runs = "1 run" if found.runs == 1 else f"{number(found.runs)} runs"
     yield from wrapped(
-        f"{runs} of {Duration(found.duration)}, from seed {found.seed}. Largest and smallest are simulated;"
-        " all times in µs."
+        f"{counted(found.runs, 'run')} of {Duration(found.duration)}, from seed {found.seed}. Largest and"
+        " smallest are simulated; all times in µs."
     )
     yield heads_line(_HEADS)
     of = {(bound.task, bound.kind): bound.response for bound in bounds}
@@ -39,18 +40,19 @@ def _lines(found: Simulation, chains: Mapping[str, ChainFigures], bounds: Sequen
         yield from _task(task, of.get((task.task, "response time")))
     for name, chain in sorted(chains.items(), key=lambda item: item[1].kept):
         yield from wrapped(f"chain {name}", indent="")
-        for quantity, kind, seen, allowed in (
-            ("reaction", "reaction time", chain.reaction, chain.allowed_reaction),
-            ("age", "data age", chain.age, chain.allowed_age),
-        ):
+        for quantity, kind, seen, allowed in _quantities(chain):
             yield _row(quantity, allowed, of.get((name, kind)), seen, None)
+    if any(task.unserved for task in found.figures.values()):
+        yield from wrapped(f"{UNSERVED}.")
+    if any(task.held for task in found.figures.values()):
+        yield from wrapped("outputs held: no answer came in time, and the output before stands.")
     if found.stopped is not None:
         yield f"a miss stopped the system at {Duration(found.stopped)}"
 
 
 def _task(task: TaskFigures, bound: int | None) -> Iterator[str]:
     yield from wrapped(f"{task.task} on {task.core}", indent="")
-    counts = f"{number(task.jobs)} jobs, {number(task.misses)} missed, {number(task.unserved)} unserved"
+    counts = f"{jobs_of(task.jobs)}, {number(task.misses)} missed, {number(task.unserved)} unserved"
     for count, words in ((task.held, "outputs held"), (task.fallbacks, "local fallbacks")):
         counts += f", {number(count)} {words}" if count else ""
     if task.max_response is not None:
@@ -68,3 +70,66 @@ def _row(quantity: str, required: int | None, bound: int | None, seen: int | Non
 
 def _us(ps: int | None) -> str:
     return microseconds(None if ps is None else ps / 1000)
+
+
+def brief_of_simulation(
+    found: Mapping[str, Simulation],
+    chains: Mapping[str, Mapping[str, ChainFigures]],
+    bounds: Mapping[str, Sequence[Bound]],
+    verdict: str,
+    cause: str,
+    following: str,
+) -> Brief:
+    """The five lines on a simulation, of each mode or of one under the name "".
+
+    `cause`: why it did not hold; where it held, the largest part of the worst task's bound.
+    """
+    of = {(mode, b.task, b.kind): b for mode, some in bounds.items() for b in some}
+    tasks = {}
+    for mode, simulation in found.items():
+        for task in simulation.figures.values():
+            tasks[mode, task.task] = _timed_task(mode, task, of.get((mode, task.task, "response time")))
+    times = [
+        one
+        for mode, some in chains.items()
+        for chain in some.values()
+        for one in _timed_chain(mode, chain, of)
+    ]
+    top = worst(tasks.values())
+    key = next((key for key, one in tasks.items() if one is top), None)
+    bound = None if key is None else of.get((*key, "response time"))
+    part = "" if bound is None else largest_part(bound)
+    return Brief(
+        verdict, list(tasks.values()), times, cause or part or "no bound says of what it is made", following
+    )
+
+
+def _limits(**limits: int | None) -> tuple[tuple[str, float], ...]:
+    return tuple((name, ps / 1000) for name, ps in limits.items() if ps is not None)
+
+
+def _timed(
+    name: str, quantity: str, ps: int | None, limits: tuple[tuple[str, float], ...], fails: bool
+) -> Timed:
+    ns = None if ps is None else ps / 1000
+    late = ns is not None and any(ns > limit for _, limit in limits)
+    return Timed(name, quantity, ns, limits, fails or late)
+
+
+def _timed_task(mode: str, task: TaskFigures, bound: Bound | None) -> Timed:
+    limits = _limits(deadline=task.deadline, bound=None if bound is None else bound.response)
+    name = f"{task.task} on {task.core}{f' in {mode}' if mode else ''}"
+    return _timed(name, "response", task.max_response, limits, task.misses > 0)
+
+
+def _timed_chain(mode: str, chain: ChainFigures, of: Mapping[tuple[str, str, str], Bound]) -> Iterator[Timed]:
+    for quantity, kind, seen, allowed in _quantities(chain):
+        bound = of.get((mode, chain.chain, kind))
+        limits = _limits(allowed=allowed, bound=None if bound is None else bound.response)
+        name = f"{chain.chain}{f' in {mode}' if mode else ''}"
+        yield _timed(name, quantity, seen, limits, False)
+
+
+def _quantities(chain: ChainFigures) -> Iterator[tuple[str, str, int | None, int | None]]:
+    yield "reaction", "reaction time", chain.reaction, chain.allowed_reaction
+    yield "age", "data age", chain.age, chain.allowed_age

@@ -17,7 +17,7 @@ VEHICLE = Path(__file__).parents[3] / "examples" / "vehicle" / "system.yaml"
 
 def analyze(*arguments):
     consort = Path(sys.executable).with_name("consort")
-    return subprocess.run([consort, "analyze", *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run([consort, "analyze", "-v", *arguments], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def description(tmp_path: Path, tasks: int) -> Path:
 
 
 def test_what_fails_comes_first_and_says_what_it_rests_on(tmp_path: Path) -> None:
-    done = consort("analyze", "--no-advice", description(tmp_path, 3))
+    done = consort("analyze", "-v", "--no-advice", description(tmp_path, 3))
     assert done.returncode == 1
     rows = [line for line in done.stdout.splitlines() if line.startswith("│")]
     assert "hog" in rows[0] and " no " in rows[0] and " t0 " in rows[1]
@@ -57,7 +57,7 @@ def test_of_many_bounds_the_nearest_to_what_is_allowed_are_shown(tmp_path: Path)
         lines.append(f"  t{i}: {{{task}}}")
     file = tmp_path / "system.yaml"
     file.write_text("\n".join(lines) + "\n")
-    shown = consort("analyze", "--no-advice", file).stdout
+    shown = consort("analyze", "-v", "--no-advice", file).stdout
     rows = [line.split()[3] for line in shown.splitlines() if line.startswith("│")]
     assert rows == [f"t{ROWS + 50 - n}" for n in range(ROWS)]
     assert "51 more rows, --all shows them: all of them hold" in shown
@@ -67,13 +67,13 @@ def test_of_many_bounds_the_nearest_to_what_is_allowed_are_shown(tmp_path: Path)
 
 
 def test_advice_follows_the_bounds(tmp_path: Path) -> None:
-    done = consort("analyze", description(tmp_path, 3))
+    done = consort("analyze", "-v", description(tmp_path, 3))
     assert done.stdout.index("source: ") < done.stdout.index("bring the execution time of hog")
 
 
 def test_no_time_for_advice_is_said(tmp_path: Path) -> None:
     file = description(tmp_path, 3)
-    done = consort("analyze", "--advice-time", "0", file)
+    done = consort("analyze", "-v", "--advice-time", "0", file)
     assert done.returncode == 1 and "not every change was tried" in done.stdout
     assert "no single change" not in done.stdout
     (advice,) = json.loads(consort("analyze", "--advice-time", "0", "--json", file).stdout)["advice"]
@@ -84,7 +84,7 @@ def test_no_time_for_advice_is_said(tmp_path: Path) -> None:
 def test_a_missing_figure_is_exit_status_1_and_named(tmp_path: Path) -> None:
     file = tmp_path / "system.yaml"
     file.write_text("consort: 1\nplatform: linux-host\ntasks: {a: {period: 1ms, on: master-0}}\n")
-    done = consort("analyze", file)
+    done = consort("analyze", "-v", file)
     assert done.returncode == 1 and "missing: tasks.a.wcet" in done.stdout
     (bound,) = json.loads(consort("analyze", "--json", file).stdout)["bounds"]
     assert (bound["response_ps"], bound["missing"]) == (None, ["tasks.a.wcet"])

@@ -145,7 +145,7 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["rnu"], "No such command 'rnu'"),
+        (["rn"], "no command 'rn'; did you mean 'run'?"),
         (["--verison"], "No such option '--verison'. Did you mean '--version'?"),
         (
             ["run", "--itertions", "3", "x.yaml"],

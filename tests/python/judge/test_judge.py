@@ -335,7 +335,7 @@ def test_a_run_in_which_every_job_was_disturbed_decides_nothing_unless_all_held(
     verdict = judge(recording.write(tmp_path / "above"), BOUND)
     assert verdict.ok == verdict.data["ok"] == "undecided"
     assert verdict.reasons == (
-        "servo: the machine disturbed every one of its 10 jobs, of which the longest took 41.000 µs,"
+        "servo: the machine disturbed every one of its 10 jobs; longest 41.000 µs,"
         " bound 30.000 µs and deadline 100.000 µs",
     )
     assert verdict.summary == (
@@ -366,7 +366,7 @@ def test_a_machine_that_takes_more_than_a_stated_share_leaves_nothing_to_decide(
     if word == "undecided":
         assert verdict.reasons == (
             f"servo: the machine disturbed 14 of its 25 jobs, more than the {100 * of_all:g} % that"
-            " leave something to decide, of which the longest took ∞, bound 30.000 µs and deadline"
+            " leave something to decide; one was never served, bound 30.000 µs and deadline"
             " 10\u202f000.0 µs",
         )
         assert "preempted by another thread once for 140 ms" in verdict.summary

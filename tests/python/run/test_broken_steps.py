@@ -171,7 +171,7 @@ def test_answers_that_nobody_takes_any_more(tmp_path: Path) -> None:
 def test_the_command_says_so_and_leaves_nothing(tmp_path: Path, runs: Path) -> None:
     description = system(tmp_path / "broken", "plain", 1)
     arguments = ("--only", "offloaded-off", "--time-scale", "10", "--ordinary")
-    ended = consort("run", description, *arguments)
+    ended = consort("run", description, *arguments, "-v")
     assert ended.returncode == 1
     assert "Traceback" not in ended.stderr + ended.stdout
     said = " ".join(ended.stdout.split())

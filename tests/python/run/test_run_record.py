@@ -103,7 +103,7 @@ def test_run_list_compare_report(tmp_path: Path, runs: Path) -> None:
         assert [t["worker"] for t in config["tasks"]] == [worker, worker]
 
     second = consort(
-        "run", description, "--only", "offloaded-off", "--iterations", 20, "--time-base", "sleep"
+        "run", description, "--only", "offloaded-off", "--iterations", 20, "--time-base", "sleep", "-v"
     )
     assert second.returncode in (0, 1)
     assert "offloaded-off" in second.stdout or "offloaded, interference off" in second.stdout
@@ -191,7 +191,7 @@ def test_exactly_the_wrong_outputs_are_marked(tmp_path: Path, runs: Path) -> Non
         f"digest: {wrong} of " in reason and "outputs are wrong (expected: golden)" in reason
         for reason in found.run.data["verdict"]["reasons"]
     )
-    command = consort("run", description, "--only", "local-off", "--ordinary", "--iterations", 20)
+    command = consort("run", description, "--only", "local-off", "--ordinary", "--iterations", 20, "-v")
     assert command.returncode == 1
     assert "outputs are wrong" in command.stdout
 

@@ -178,6 +178,7 @@ def test_a_server_that_dies_is_named(tmp_path: Path, server: tuple[subprocess.Po
     process, where, key = server
     file = described(tmp_path / "system", period="20ms")
     command = [str(CONSORT), "run", str(file), "--only", "local-off", "--remote", f"far={where},key={key}"]
+    command.append("-v")
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     wait_for("its pages", lambda: shared_kib(process.pid) > 2 << 10)
     time.sleep(1)  # Most of them are those of the fresh state, which is there before the first job.

@@ -111,7 +111,7 @@ def test_a_sink_gets_a_struct_or_all(tmp_path: Path) -> None:
 )
 def test_what_a_sink_refuses_fails_the_run(tmp_path: Path, sink: str, said: str) -> None:
     file = described(tmp_path / "s", {"number": "out"}, f"sinks.py::{sink}")
-    done = consort("run", file, "--for", "virtual", "--root", tmp_path / "runs")
+    done = consort("run", file, "--for", "virtual", "--root", tmp_path / "runs", "-v")
     assert done.returncode == 1
     assert said in " ".join(done.stdout.split())
 

@@ -27,7 +27,7 @@ def test_a_task_that_the_run_ended_before_leaves_it_undecided(tmp_path: Path) ->
     said = consort(*options, "--json")
     assert said.returncode == 4, said.stderr
     assert json.loads(said.stdout)["verdict"]["ok"] == "undecided"
-    ended = consort(*options)
+    ended = consort(*options, "-v")
     assert ended.returncode == 4
     text = " ".join(ended.stdout.split())
     assert "Undecided: it is not known whether the system holds: late: the run was over before" in text

@@ -440,7 +440,7 @@ class TestCommands:
         ]
 
     def test_several_runs(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        status, out, _ = consort(capsys, "simulate", file, "--no-record", "--runs", "3")
+        status, out, _ = consort(capsys, "simulate", file, "--no-record", "--runs", "3", "-v")
         assert status == 0 and "m -> n" in out and "every deadline was met" in out
 
     def test_without_a_record_chains_are_looked_at_as_well(

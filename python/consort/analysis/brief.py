@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The five lines on bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from consort.analysis.advice import Advice
+from consort.analysis.result import Bound
+from consort.report.brief import Brief, Timed, listed, worst
+from consort.report.units import counted, microseconds
+
+TASK = "response time"
+CHAIN = ("reaction time", "data age")
+
+
+def brief_of_bounds(
+    bounds: Mapping[str, Sequence[Bound]],
+    file: Path,
+    advice: Sequence[Advice] = (),
+    lacking: Iterable[str] = (),
+) -> Brief:
+    """`bounds` of each mode, or of none under the name ""; those that are no mode's under any other.
+
+    `lacking`: the remedy for each figure that is missing.
+    """
+    every = [(mode, bound) for mode, some in bounds.items() for bound in some]
+    failing = [(mode, bound) for mode, bound in every if not bound.schedulable]
+    tasks = [(timed(bound, mode), mode, bound) for mode, bound in every if bound.kind == TASK]
+    chains = [timed(bound, mode) for mode, bound in every if bound.kind in CHAIN]
+    top = worst(one for one, _, _ in tasks)
+    mode, bound = next(
+        ((mode, bound) for one, mode, bound in tasks if one is top), failing[0] if failing else ("", None)
+    )
+    if failing and bound is not None and bound.schedulable:
+        mode, bound = failing[0]
+    which = f" --mode {mode}" if mode and bound is not None and bound.kind in (TASK, *CHAIN) else ""
+    remedies = list(dict.fromkeys(lacking))
+    if remedies:
+        after = "; ".join(remedies)
+    elif failing and bound is not None:
+        after = f"consort analyze {file}{which} --explain {_quoted(bound.task)}"
+    else:
+        after = f"consort simulate {file}; -v prints every bound with its theorem"
+    return Brief(
+        _verdict(every, failing),
+        [one for one, _, _ in tasks],
+        chains,
+        "no task has a bound" if bound is None else _cause(bound, advice),
+        after,
+    )
+
+
+def timed(bound: Bound, mode: str = "") -> Timed:
+    """A bound, beside what is allowed."""
+    where = f" on {bound.core}" if bound.core else ""
+    return Timed(
+        f"{bound.task}{where}" + (f" in {mode}" if mode else ""),
+        bound.kind,
+        None if bound.response is None else bound.response / 1000,
+        () if bound.deadline is None else (("allowed", bound.deadline / 1000),),
+        not bound.schedulable,
+        why="has no bound" + (f", allowed {_us(bound.deadline)}" if bound.deadline is not None else ""),
+        at_most=True,
+    )
+
+
+def largest_part(bound: Bound) -> str:
+    """The largest part of a bound, in words; empty where nothing says of what it is made."""
+    if bound.response is None or not bound.explanation:
+        return ""
+    step = max(bound.explanation, key=lambda one: one.length)
+    return (
+        f"of the {_us(bound.response)} of {bound.task} the largest part is {_us(step.length)}, {step.kind}:"
+        f" {step.label}"
+    )
+
+
+def _verdict(every: Sequence[tuple[str, Bound]], failing: Sequence[tuple[str, Bound]]) -> str:
+    if not failing:
+        required = sum(bound.deadline is not None for _, bound in every)
+        return (
+            f"The system holds: {counted(len(every), 'bound')}, each within what is allowed"
+            f" ({required} have a limit)"
+        )
+    none = [bound for _, bound in failing if bound.response is None]
+    names = listed(f"{bound.task} ({bound.kind}{f', {mode}' if mode else ''})" for mode, bound in failing)
+    if len(none) == len(failing):
+        return f"Not known to hold: no bound for {names}"
+    return (
+        f"Not known to hold: {len(failing)} of {counted(len(every), 'bound')} above what is allowed: {names}"
+    )
+
+
+def _cause(bound: Bound, advice: Sequence[Advice]) -> str:
+    if bound.schedulable:
+        return largest_part(bound) or f"{bound.task} has nothing beside itself"
+    if bound.missing:
+        return bound.notes[0].partition(": ")[0]
+    remedy = next((c.text for one in advice if one.bound.task == bound.task for c in one.changes[:1]), "")
+    mended = f"; it would hold: {remedy}" if remedy else ""
+    if bound.response is None:
+        return f"{bound.task}: {bound.notes[0] if bound.notes else 'the analysis found no bound'}{mended}"
+    assert bound.deadline is not None
+    late = f"{bound.task} may be late by {_us(bound.response - bound.deadline)}"
+    part = largest_part(bound)
+    return f"{late}{f'; {part}' if part else ''}{mended}"
+
+
+def _us(ps: int) -> str:
+    return f"{microseconds(ps / 1000)} µs"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if " " in name else name

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Five lines on a system: the verdict, its worst task, its worst chain, one cause, the next command.
+
+`run`, `analyze` and `simulate` print them, and the rest only with `-v`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from consort.report.units import THIN_SPACE, microseconds
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A time of a task or a chain, and its limits, in ns; None: there is none, inf: a job was not served."""
+
+    name: str
+    quantity: str
+    ns: float | None
+    # ("deadline", 50000.0), ("bound", 23704.0): only those that there are.
+    limits: tuple[tuple[str, float], ...]
+    fails: bool
+    # Instead of a time, where there is none.
+    why: str = ""
+    unit: str = "µs"
+    # A bound, and no time that was seen.
+    at_most: bool = False
+
+    @property
+    def share(self) -> float:
+        """The part that it takes of the first limit: of what is required, where anything is."""
+        if self.ns is None or not self.limits:
+            return 0.0
+        limit = self.limits[0][1]
+        return self.ns / limit if limit else inf
+
+    @property
+    def required(self) -> bool:
+        """True if anything but a bound limits it."""
+        return any(name != "bound" for name, _ in self.limits)
+
+    def text(self) -> str:
+        if self.ns is None:
+            return f"{self.name}: {self.quantity} {self.why or 'never seen'}"
+        time = f"{'at most ' if self.at_most else ''}{microseconds(self.ns)} {self.unit}"
+        if self.ns == inf:
+            time = "of a job that was never served"
+        share = f" ({100 * self.share:.0f} %)" if self.share < inf else ""
+        limits = [f"{name} {microseconds(limit)} {self.unit}" for name, limit in self.limits]
+        limits[:1] = [f"{first}{share}" for first in limits[:1]]
+        return f"{self.name}: {', '.join([f'{self.quantity} {time}', *limits])}"
+
+
+def worst(times: Iterable[Timed]) -> Timed | None:
+    """The time that fails, or else that is nearest to what is required, or to its bound where nothing is."""
+    return max(times, key=lambda one: (one.fails, one.ns is None, one.required, one.share), default=None)
+
+
+@dataclass(frozen=True)
+class Brief:
+    """All that the five lines need."""
+
+    verdict: str
+    tasks: Sequence[Timed]
+    chains: Sequence[Timed]
+    cause: str
+    next: str
+
+    def lines(self) -> list[str]:
+        """Exactly five lines, however long: a terminal wraps them, and nothing is cut."""
+        task, chain = worst(self.tasks), worst(self.chains)
+        rows = (
+            ("verdict", self.verdict),
+            ("worst task", "no time of a task" if task is None else task.text()),
+            ("worst chain", "none is described" if chain is None else chain.text()),
+            ("cause", self.cause),
+            ("next", self.next),
+        )
+        return [f"{label + ':':<13}{' '.join(text.replace(THIN_SPACE, ',').split())}" for label, text in rows]
+
+
+def listed(names: Iterable[str], most: int = 4) -> str:
+    """Names, each once; of many the first, and how many more there are."""
+    each = list(dict.fromkeys(names))
+    more = f" and {len(each) - most} more" if len(each) > most else ""
+    return ", ".join(each[:most]) + more

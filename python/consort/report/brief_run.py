@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The five lines on a recorded run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from math import inf
+from typing import Any
+
+from consort.record.judgement import Held
+from consort.record.store import Run
+from consort.report.brief import Brief, Timed, listed, worst
+from consort.report.lines import headline
+from consort.report.terminal import outcome
+from consort.report.units import figure_unit, jobs_of, microseconds
+
+_FAILED = ("above bound", "late", "not seen")
+_OF_TASKS, _OF_CHAINS = ("response",), ("reaction", "age")
+
+
+def brief_of_run(run: Run, description: str = "", removable: Collection[str] = ()) -> Brief:
+    """`description`: the file that ran, as its user named it; `removable`: what kept cores from their threads
+    and would not have with `--prepare`."""
+    judged = [c for c in run.configurations if c.get("verdict") is not None]
+    tasks = [one for c in judged for one in _times(c, "task", _OF_TASKS, len(judged) > 1)]
+    chains = [one for c in judged for one in _times(c, "chain", _OF_CHAINS, len(judged) > 1)]
+    return Brief(
+        _verdict(run, judged), tasks, chains, _cause(run, judged), _next(run, judged, description, removable)
+    )
+
+
+def _times(
+    configuration: Mapping[str, Any], kind: str, quantities: tuple[str, ...], named: bool
+) -> Iterator[Timed]:
+    unit = figure_unit(configuration["clock"]).split(",")[0]
+    for row in configuration["verdict"]["rows"]:
+        if row["kind"] != kind or row["quantity"] not in quantities:
+            continue
+        where = ""
+        if kind == "task":
+            facts = configuration["tasks"][row["subject"]]
+            where = f" on {facts['worker'] or facts['core']}"
+        limits = (("deadline" if kind == "task" else "allowed", row["required"]), ("bound", row["bound"]))
+        yield Timed(
+            f"{row['subject']}{where}" + (f" in {configuration['key']}" if named else ""),
+            row["quantity"],
+            # What the machine did to a job says nothing of the system.
+            _number(row["seen"] if row["undisturbed"] is None else row["undisturbed"]),
+            tuple((name, float(ns)) for name, ns in limits if ns is not None),
+            row["outcome"] in _FAILED,
+            why="never seen whole" if kind == "chain" else "never seen",
+            unit=unit,
+        )
+
+
+def _number(ns: float | str | None) -> float | None:
+    return None if ns is None else float(ns)
+
+
+def _verdict(run: Run, judged: list[dict[str, Any]]) -> str:
+    keys = {ok: [c["key"] for c in judged if c["verdict"]["ok"] == ok] for ok in Held}
+    head = headline(run.held)
+    if not judged:
+        return outcome(run)
+    if run.held:
+        jobs = jobs_of(sum(task["released"] for c in judged for task in c["verdict"]["tasks"]))
+        if len(judged) == 1:
+            return str(judged[0]["verdict"]["summary"])
+        return f"{head} in {listed(keys[Held.HELD])}: {jobs} in all"
+    reasons = len(run.data["verdict"]["reasons"])
+    more = f"; {reasons} reasons" if reasons > 1 else ""
+    if len(judged) == 1:
+        return f"{head}{more}"
+    failed = keys[run.held] or [c["key"] for c in judged]
+    held = f"; it held in {listed(keys[Held.HELD])}" if keys[Held.HELD] else ""
+    return f"{head} in {listed(failed)}{more}{held}"
+
+
+def _cause(run: Run, judged: list[dict[str, Any]]) -> str:
+    reasons = run.data["verdict"]["reasons"]
+    if reasons:
+        return str(reasons[0])
+    disturbed = [c for c in judged if any(task["disturbed"] for task in c["verdict"]["tasks"])]
+    if disturbed:
+        one = disturbed[-1]
+        return f"the machine: {one['verdict']['machine']}"
+    return _parts(judged)
+
+
+def _parts(judged: list[dict[str, Any]]) -> str:
+    """The largest part of the worst response: computing, the exchange with a worker, or the wait."""
+    rows = [(c, row) for c in judged for row in c["verdict"]["rows"] if row["kind"] == "task"]
+    times = {
+        (c["key"], row["subject"], row["quantity"]): _number(row["undisturbed"])
+        for c, row in rows
+        if row["undisturbed"] is not None
+    }
+    found = {
+        (c["key"], one.name.partition(" ")[0]): one
+        for c in judged
+        for one in _times(c, "task", ("response",), False)
+    }
+    top = worst(found.values())
+    key = next((key for key, one in found.items() if one is top), None)
+    if key is None or top is None or top.ns is None or top.ns == inf:
+        return "nothing was seen of a task"
+    parts = {
+        "computing its step": times.get((*key, "compute")) or 0.0,
+        "the exchange with its worker": times.get((*key, "communication")) or 0.0,
+    }
+    parts["waiting, dispatching and writing"] = max(0.0, top.ns - sum(parts.values()))
+    name, longest = max(parts.items(), key=lambda part: part[1])
+    return (
+        f"of the {microseconds(top.ns)} {top.unit} of {key[1]} the most is {name},"
+        f" up to {microseconds(longest)} {top.unit}"
+    )
+
+
+def _next(run: Run, judged: list[dict[str, Any]], description: str, removable: Collection[str]) -> str:
+    page = f"consort report {run.path} --open"
+    culprits = [pause["culprit"] for c in judged for pause in c["verdict"]["pauses"]]
+    removed = [culprit for culprit in culprits if culprit in removable]
+    if removed and description and not run.data["environment"].get("prepared"):
+        return f"consort run {description} --prepare, as root, without {listed(removed)}; or {page}"
+    if run.held is Held.UNDECIDED and culprits:
+        return f"consort doctor, which says what disturbs; or {page}"
+    return f"{page}, which shows every job; -v prints every figure"
+
+
+def opening_of_page(run: Run) -> list[tuple[str, str]]:
+    """What the page says below the system's verdict: the machine's, and what to run next."""
+    judged = [c for c in run.configurations if c.get("verdict") is not None]
+    if not judged:
+        return []
+    file = next((word for word in run.data["command"] if word.endswith((".yaml", ".yml"))), "system.yaml")
+    if not any(c["clock"]["provenance"] == "measured" for c in judged):
+        simulated = "simulate" in run.data["command"][:2]
+        here = f"`consort run {file} --for virtual`, with the steps themselves" if simulated else ""
+        here = here or f"`consort run {file}` without the option that names a target, on this machine"
+        return [("The machine", "these times are no machine's: they are the same everywhere"), ("Next", here)]
+    machine = [f"{c['key']}: {c['verdict']['machine']}" for c in judged if c["verdict"]["machine"]]
+    after = "`consort doctor` says what disturbs, `consort run --prepare` takes away what can be taken away"
+    if not machine:
+        after = f"`consort simulate {file}`, which sees what this run did not"
+    return [("The machine", "; ".join(machine) or "it was not seen to disturb"), ("Next", after)]
