@@ -126,6 +126,8 @@ bool is_all_in_blocks(const Area& area, const void* pointer, std::size_t bytes);
 // The blocks that lie there, but for freed ones. Call it with `lock` held.
 std::vector<Segment::Block> blocks_in(const Area& area);
 std::size_t used_in(const Area& area);
+// What lay in it counts at the program's end, also once its segment is gone.
+void summarize(const Area& area);
 
 inline int fail(int error) {
     errno = error;

@@ -42,28 +42,39 @@ void write_report(const char* path) {
     }
 }
 
-void say_summary() {
+namespace {
+
+// Of the segments that are gone, and, at the end, of all.
+struct Summary {
     std::size_t attached_bytes = 0;
     std::size_t most = 0;
     std::uint64_t faults = 0;
     std::uint64_t fetched = 0;
-    areas.each([&](std::size_t, const Area& each) {
-        if (each.segment == nullptr) {
-            return;
-        }
-        const Counters c = each.segment->counters();
-        attached_bytes += each.bytes;
-        most += each.blocks.most();
-        faults += c.faults + c.write_faults;
-        fetched += c.fetched;
-    });
+};
+Summary summary;
+
+}  // namespace
+
+void summarize(const Area& area) {
+    if (area.segment == nullptr) {
+        return;
+    }
+    const Counters c = area.segment->counters();
+    summary.attached_bytes += area.bytes;
+    summary.most += area.blocks.most();
+    summary.faults += c.faults + c.write_faults;
+    summary.fetched += c.fetched;
+}
+
+void say_summary() {
+    areas.each([](std::size_t, const Area& each) { summarize(each); });
     constexpr double mib = 1024.0 * 1024.0;
     std::array<char, 200> line{};
     std::snprintf(line.data(), line.size(),
                   "consort remote: at most %.1f MiB of %.1f MiB attached were in use; %ju faults, "
                   "%ju pages fetched\n",
-                  static_cast<double>(most) / mib, static_cast<double>(attached_bytes) / mib, faults,
-                  fetched);
+                  static_cast<double>(summary.most) / mib, static_cast<double>(summary.attached_bytes) / mib,
+                  summary.faults, summary.fetched);
     say({line.data()});
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Segments of a program: those that the environment names, and those that come and go while it runs.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -72,6 +75,28 @@ Area& area_numbered(std::size_t place) {
     return *area;
 }
 
+void remove(std::size_t place, Area& area) {
+    areas.remove(place);
+    summarize(area);
+    delete area.segment;  // NOLINT(cppcoreguidelines-owning-memory): its area goes on without it
+    area.segment = nullptr;
+}
+
+// What stayed when its segment was detached has been freed since: the place is for another segment, and the
+// addresses are the program's. Who frees a block touches its memory no more once it is no block.
+void forget_empty() {
+    areas.each([](std::size_t place, Area& each) {
+        {
+            const Held held;
+            if (!each.ordinary || used_in(each) != 0) {
+                return;
+            }
+        }
+        remove(place, each);
+        ::syscall(SYS_munmap, each.base, each.bytes);
+    });
+}
+
 }  // namespace
 
 std::string heading(const Segment& segment) {
@@ -132,6 +157,7 @@ std::size_t add_segment(const std::string& line) {
 
 std::size_t attach(const std::string& line) {
     const Changing alone;
+    forget_empty();
     const std::size_t place = add_segment(line);
     const Held held;
     set_threshold();
@@ -140,6 +166,7 @@ std::size_t attach(const std::string& line) {
 
 std::string detach(std::size_t place, bool stays) {
     const Changing alone;
+    forget_empty();
     Area& area = area_numbered(place);
     std::vector<Segment::Block> blocks;
     std::size_t used = 0;
@@ -156,9 +183,7 @@ std::string detach(std::size_t place, bool stays) {
         set_threshold();
     }
     if (used == 0) {
-        areas.remove(place);
-        delete area.segment;  // NOLINT(cppcoreguidelines-owning-memory): its area goes on without it
-        area.segment = nullptr;
+        remove(place, area);
         return "detached";
     }
     if (!area.segment->settle(blocks)) {
