@@ -48,14 +48,14 @@ class Emulator(Described):
         description="The range of the map that is QEMU's memory backend: a file that processes map.",
         examples=["ddr"],
     )
-    takes_size: bool = Field(default=False, description="Whether the machine takes -m.")
+    takes_size: bool = Field(default=False, description="True if the machine takes -m.")
     options: Words = Field(default=(), description="Further options of QEMU's.", examples=["[-bios, none]"])
 
 
 class CoreSpec(Described):
     """One core: its tools, the parts of its images, and its start."""
 
-    title: NonEmpty = Field(description="What it is called in messages.", examples=["Cortex-R5F"])
+    title: NonEmpty = Field(description="Its name in messages.", examples=["Cortex-R5F"])
     control_block: Annotated[int, Field(ge=0, lt=FIRST_PROCESS)] = Field(
         description="Its control block in the shared window."
     )
@@ -79,7 +79,7 @@ class CoreSpec(Described):
     )
     compiler_library: bool = Field(
         default=True,
-        description="Whether the compiler brings its library (libgcc) for this core; else its sources define"
+        description="True if the compiler brings its library (libgcc) for this core; else its sources define"
         " what is called of it.",
     )
     machine: ElfMachine = Field(description="For whom its images are.", examples=["Arm"])
@@ -99,7 +99,7 @@ class CoreSpec(Described):
     )
     timer_interrupt: bool = Field(
         default=False,
-        description="Whether it has a timer interrupt; without one jobs are not preempted.",
+        description="True if it has a timer interrupt; without one jobs are not preempted.",
     )
 
     _name: str = ""
@@ -193,7 +193,7 @@ class BoardSpec(Described):
     """A board."""
 
     consort: Version = Field(description="Version of the description's form.")
-    about: NonEmpty = Field(description="What it is, in a line.", examples=["Cortex-M4F, bare metal"])
+    about: NonEmpty = Field(description="The core, in a line.", examples=["Cortex-M4F, bare metal"])
     emulator: Emulator = Field(description="The machine that plays it.")
     memory: dict[Identifier, MemoryRange] = Field(
         description="The memory map. `window` is shared by all cores and by processes of this machine."
@@ -209,7 +209,7 @@ class BoardSpec(Described):
         default={}, description="Programs of the board's own: sources by core."
     )
     scratchpad_kernel: KernelSpec | None = Field(
-        default=None, description="What the scratchpad-centric kernel needs of it."
+        default=None, description="The needs of the scratchpad-centric kernel."
     )
     exchanges: Annotated[tuple[ExchangeSpec, ...], Strict(False)] = Field(
         default=(), description="Pairs that exchange messages in demo and bench."

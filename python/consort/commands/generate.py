@@ -89,8 +89,8 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--group", default="", help="The core group that is partitioned; default: the first task's.")
 @click.option("--colors", type=click.IntRange(0), default=0, help="Cache colours for each task's core.")
-@click.option("--llc-size", type=_Quantity("Size"), default="0B", help="Of the last-level cache.")
-@click.option("--llc-ways", type=click.IntRange(0), default=0, help="Of the last-level cache.")
+@click.option("--llc-size", type=_Quantity("Size"), default="0B", help="The size of the last-level cache.")
+@click.option("--llc-ways", type=click.IntRange(0), default=0, help="The ways of the last-level cache.")
 @click.option("--gicd", type=_Number(), default=0, help="Jailhouse: where the interrupt distributor is.")
 @click.option("--first-irq", type=int, default=136, show_default=True, help="Doorbells: two a core.")
 @click.option(

@@ -37,7 +37,7 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets", "latency")
     type=click.Choice((*OBJECTIVES, MEMORY)),
     default="slack",
     show_default=True,
-    help="What is to be best: the least share of a deadline that a task's bound leaves; the number of cores;"
+    help="The objective: the least share of a deadline that a task's bound leaves; the number of cores;"
     " the sum of the chains' reaction times; the energy of the jobs; the sum of the budgets that --choose"
     " names; the sum of the channels' latencies; what the stacks take, of which --choose thresholds decides.",
 )

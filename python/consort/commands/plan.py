@@ -24,7 +24,7 @@ import click
     default="linux",
     show_default=True,
     metavar="TARGET",
-    help="What the plan is for: analysis (bounds and simulation), linux (this machine), virtual (a"
+    help="The target: analysis (bounds and simulation), linux (this machine), virtual (a"
     " deterministic clock) or board (the emulated board that stands for the platform).",
 )
 @click.option("--mode", help="The mode to plan; without it all tasks as they stand.")

@@ -43,7 +43,9 @@ def margin_of(text: str) -> Fraction:
     show_default=True,
     help="Run each step also beside the interference of the description (run.interference).",
 )
-@click.option("--margin", default="20%", show_default=True, help="What is added to the high-water mark.")
+@click.option(
+    "--margin", default="20%", show_default=True, help="The share that is added to the high-water mark."
+)
 @click.option(
     "--duration",
     default="2s",

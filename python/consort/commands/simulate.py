@@ -54,7 +54,9 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
     show_default=True,
     help="For how long jobs are released.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Of all random choices; without it run.seed.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), help="The seed of all random choices, instead of run.seed."
+)
 @click.option(
     "--runs",
     type=click.IntRange(1),

@@ -42,7 +42,9 @@ SHOWN = (".parquet", ".csv", ".html", ".pdf")
     " process.",
 )
 @click.option(
-    "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://HOST:8786, in place of workers."
+    "--scheduler",
+    metavar="ADDRESS",
+    help="The address of a Dask cluster, such as tcp://HOST:8786, in place of workers.",
 )
 @click.option("--sets", type=click.IntRange(1), metavar="N", help="Task sets instead of those of the file.")
 @click.option("--cell", metavar="KEY", help="Compute this cell alone, print its figures, and keep nothing.")

@@ -71,7 +71,8 @@ class Accelerator(Sourced):
         description="Where requests and answers lie; without it in shm, on platforms that have it.",
     )
     operations: Annotated[dict[Name, Operation], Field(min_length=1)] = Field(
-        description="What it does.", examples=["{convolve: {wcet: 200us, request: 4KiB, answer: 4KiB}}"]
+        description="Operations, by name.",
+        examples=["{convolve: {wcet: 200us, request: 4KiB, answer: 4KiB}}"],
     )
     clients: Annotated[dict[Name, Client], Field(min_length=1)] = Field(
         description="The tasks that ask it, and what each is given.", examples=["{vision: {priority: 2}}"]
@@ -82,7 +83,7 @@ class Asked(Described):
     """A request of a task's jobs to an accelerator."""
 
     accelerator: Name = Field(description="Which.", examples=["convolver"])
-    operation: Name = Field(description="What it is to do.", examples=["convolve"])
+    operation: Name = Field(description="The operation.", examples=["convolve"])
     times: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1, description="How often a job asks for it at most."
     )

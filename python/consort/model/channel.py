@@ -61,8 +61,7 @@ class Channel(Described):
     size: Size | None = Field(default=None, description="One block.")
     implementation: Implementation | None = Field(
         default=None,
-        description="What holds the blocks; without it a mailbox (periodic), a snapshot (sporadic) or a"
-        " queue.",
+        description="The kind of buffer; without it a mailbox (periodic), a snapshot (sporadic) or a queue.",
     )
     capacity: Annotated[int, Field(ge=1, le=2**24)] | None = Field(
         default=None, description="Blocks that a queue holds."
@@ -75,12 +74,12 @@ class Channel(Described):
     )
     flow: Flow | None = Field(
         default=None,
-        description="Of a subscription: the flow's number, or a text that its name begins with.",
+        description="For a subscription: the flow's number, or a text that its name begins with.",
         examples=["17"],
     )
     min_interarrival: Duration | None = Field(
         default=None,
-        description="Of a subscription: the shortest time from one message of the flow to the next. A run on"
+        description="For a subscription: the shortest time from one message of the flow to the next. A run on"
         " a board sends them at this distance.",
         examples=["10ms"],
     )

@@ -43,8 +43,8 @@ class System(Sourced):
     counts: ClassVar[bool] = False
 
     consort: Version = Field(description="Version of the description's form.", examples=["1"])
-    name: NonEmpty | None = Field(default=None, description="What the system is called.")
-    description: str = Field(default="", description="What the system does, in a line.")
+    name: NonEmpty | None = Field(default=None, description="The system's name.")
+    description: str = Field(default="", description="The system's purpose, in a line.")
     platform: NonEmpty = Field(
         description="A platform of Consort's own, by name, or a platform file, by a path that ends in .yaml.",
         examples=["linux-host"],
@@ -57,16 +57,16 @@ class System(Sourced):
     )
     resources: dict[Name, Resource] = Field(
         default={},
-        description="What tasks of one core use one at a time.",
+        description="Resources that tasks of one core use one at a time.",
         examples=["{bus: {protocol: priority-ceiling}}"],
     )
     accelerators: dict[Name, Accelerator] = Field(
         default={},
-        description="What tasks of several cores ask, one request at a time.",
+        description="Servers that tasks of several cores ask, one request at a time.",
         examples=["{convolver: {on: worker-0, arbitration: tdma, …}}"],
     )
     devices: dict[Name, SystemDevice] = Field(
-        default={}, description="What data comes from and goes to, beside the platform's devices."
+        default={}, description="Sources and sinks of data, beside the platform's devices."
     )
     tasks: Annotated[dict[Name, Task], Field(min_length=1)] = Field(
         description="The tasks, by name.", examples=["{servo: {step: …}}"]

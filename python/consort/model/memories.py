@@ -105,18 +105,18 @@ class FaultCost(Sourced):
 class Memory(Sourced):
     """A memory that channels can be placed in."""
 
-    kind: MemoryKind = Field(description="What memory it is.")
+    kind: MemoryKind = Field(description="The kind of memory.")
     size: SizeFigure | None = Field(default=None, description="How much of it there is.")
     address: Address | None = Field(default=None, description="Where it begins.")
     access: Access | None = Field(
-        default=None, description="What an access costs.", examples=["{base: 100ns, rate: 3GB/s}"]
+        default=None, description="The cost of an access.", examples=["{base: 100ns, rate: 3GB/s}"]
     )
     fault: FaultCost | None = Field(
         default=None,
-        description="Of remote memory that states of tasks lie in: what a fault on a page costs.",
+        description="For remote memory that states of tasks lie in: the cost of a fault on a page.",
         examples=["{page: 40us, further: 2us}"],
     )
-    description: str = Field(default="", description="What it is, in a line.")
+    description: str = Field(default="", description="A line of description.")
 
     def access_picoseconds(self, size: int, processor: str = "", *, loaded: bool = False) -> int | None:
         """The time of one access to `size` bytes from a kind of processor; None where it is not known."""
@@ -141,13 +141,13 @@ class Dma(Sourced):
         default=1, description="Transfers it can do side by side."
     )
     clock: FrequencyFigure | None = Field(default=None, description="Its clock.")
-    setup: DurationFigure | None = Field(default=None, description="What it costs to program a transfer.")
+    setup: DurationFigure | None = Field(default=None, description="The cost of programming a transfer.")
     rate: RateFigure | None = Field(default=None, description="Bytes copied in a time.")
     transfers: dict[Name, Transfer] = Field(
         default={},
         description="Single transfers that were timed; none of as many bytes or more is taken for shorter.",
     )
-    description: str = Field(default="", description="What it is, in a line.")
+    description: str = Field(default="", description="A line of description.")
 
     def picoseconds(self, size: int) -> int | None:
         """Setup and copy of `size` bytes [ps], rounded up; None where the rate is not known.
@@ -176,25 +176,25 @@ class Link(Sourced):
         description="The two ends: processors, groups of cores, memories or devices.",
         examples=["[x86, a72]"],
     )
-    latency: DurationFigure | None = Field(default=None, description="What the way takes, beside the setup.")
-    rate: RateFigure | None = Field(default=None, description="What it carries in practice.")
+    latency: DurationFigure | None = Field(default=None, description="The time of the way, beside the setup.")
+    rate: RateFigure | None = Field(default=None, description="The rate in practice.")
     setup: DurationFigure | None = Field(
-        default=None, description="What a transfer costs besides its descriptors and bytes."
+        default=None, description="The cost of a transfer besides its descriptors and bytes."
     )
     descriptor: SizeFigure | None = Field(
         default=None, description="How many bytes one descriptor covers; without it a transfer has one."
     )
     per_descriptor: DurationFigure | None = Field(
-        default=None, description="What each descriptor costs: posting, fetching, processing."
+        default=None, description="The cost of each descriptor: posting, fetching, processing."
     )
     sides: dict[Name, Name] = Field(
         default={},
         description="The end that each kind of processor is at; a channel on the link needs them.",
         examples=["{x86: host-ddr, a72: ddr}"],
     )
-    peak: RateFigure | None = Field(default=None, description="What it could carry in theory.")
+    peak: RateFigure | None = Field(default=None, description="The rate in theory.")
     clock: FrequencyFigure | None = Field(default=None, description="The clock of its logic.")
-    description: str = Field(default="", description="What it is, in a line.")
+    description: str = Field(default="", description="A line of description.")
 
     def lacks(self) -> list[str]:
         """The figures without which the time of a transfer is unknown."""
@@ -230,6 +230,6 @@ class Exchange(Statistics):
         default=None, description="The memory it goes through; without it an interrupt."
     )
     size: SizeFigure | None = Field(default=None, description="The bytes exchanged.")
-    round_trip: bool = Field(default=False, description="Whether the way back is in it.")
+    round_trip: bool = Field(default=False, description="True if the way back is in it.")
     loaded: Statistics | None = Field(default=None, description="The same with other cores busy.")
-    description: str = Field(default="", description="What was timed, in a line.")
+    description: str = Field(default="", description="The exchange that was timed, in a line.")

@@ -44,5 +44,5 @@ class Mode(Described):
         default=None, description="The tasks that are active; without it all.", examples=["[servo]"]
     )
     overrides: dict[Name, Override] = Field(
-        default={}, description="What differs, by task.", examples=["{servo: {period: 100us}}"]
+        default={}, description="Keys that differ, by task.", examples=["{servo: {period: 100us}}"]
     )

@@ -24,8 +24,8 @@ class ModeAsker(Described):
     task: Name = Field(description="The task.", examples=["pilot"])
     member: NonEmpty = Field(description="A whole number in its outputs.", examples=["wanted"])
     modes: Annotated[tuple[Name, ...], Strict(False)] = Field(
-        description="What its values ask for: 1 the first of them, 2 the second. Any other value asks for"
-        " nothing.",
+        description="The modes that its values ask for: 1 the first of them, 2 the second. Any other value"
+        " asks for nothing.",
         min_length=1,
         max_length=1000,
         examples=["[take-off, cruise]"],

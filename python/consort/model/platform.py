@@ -53,7 +53,7 @@ class Processor(Sourced):
     )
     clock: FrequencyFigure | None = Field(default=None, description="The clock of its cores.")
     caches: dict[Name, SizeFigure] = Field(default={}, description="Its caches' sizes, by name.")
-    description: str = Field(default="", description="What it is, in a line.")
+    description: str = Field(default="", description="A line of description.")
 
 
 class Scratchpad(Sourced):
@@ -84,25 +84,27 @@ class CoreGroup(Sourced):
         description="'auto': a core that a system uses is mapped to one of the machine's CPUs when it runs.",
     )
     scratchpad: Scratchpad | None = Field(
-        default=None, description="What each core has of its own.", examples=["{size: 80KiB, partitions: 2}"]
+        default=None,
+        description="The memory that each core has of its own.",
+        examples=["{size: 80KiB, partitions: 2}"],
     )
     context_switch: DurationFigure | None = Field(
-        default=None, description="What it costs to go from one task to another."
+        default=None, description="The cost of going from one task to another."
     )
     timer_lateness: DurationFigure | None = Field(
         default=None,
         description="How late a timer wakes a sleeping task: every release of a core that sleeps has it,"
         " because it has several tasks, or by 'time_base: sleep'.",
     )
-    description: str = Field(default="", description="What these cores are for, in a line.")
+    description: str = Field(default="", description="The purpose of these cores, in a line.")
 
 
 class Device(Sourced):
     """Something outside the tasks that data comes from or goes to."""
 
-    kind: NonEmpty | None = Field(default=None, description="What it is.", examples=["ethernet"])
+    kind: NonEmpty | None = Field(default=None, description="The kind of device.", examples=["ethernet"])
     rate: RateFigure | None = Field(default=None, description="The data it can bring or take.")
-    description: str = Field(default="", description="What it does, in a line.")
+    description: str = Field(default="", description="Its purpose, in a line.")
 
 
 class Emulation(Described):
@@ -141,13 +143,13 @@ class Platform(Described):
 
     consort: Version = Field(description="Version of the description's form.")
     name: Name = Field(description="The platform's name, which is the file's name without .yaml.")
-    description: str = Field(default="", description="What the platform is, in a line.")
+    description: str = Field(default="", description="The platform, in a line.")
     processors: dict[Name, Processor] = Field(description="Kinds of processor.")
     cores: dict[Name, CoreGroup] = Field(description="Groups of equal cores.")
     memories: dict[Name, Memory] = Field(default={}, description="Memories that channels can be placed in.")
     dmas: dict[Name, Dma] = Field(default={}, description="DMA engines.")
-    links: dict[Name, Link] = Field(default={}, description="What joins its parts.")
-    devices: dict[Name, Device] = Field(default={}, description="What data comes from and goes to.")
+    links: dict[Name, Link] = Field(default={}, description="Links between its parts.")
+    devices: dict[Name, Device] = Field(default={}, description="Sources and sinks of data.")
     exchanges: dict[Name, Exchange] = Field(
         default={}, description="How long messages and signals between processors took."
     )

@@ -28,7 +28,7 @@ class Run(Described):
         " and spinning the last stretch.",
     )
     interference: Annotated[tuple[Interference, ...], Strict(False)] = Field(
-        default=(), description="What else keeps the machine busy in the configurations that end in -on."
+        default=(), description="Loads that keep the machine busy in the configurations that end in -on."
     )
     configurations: Annotated[tuple[Configuration, ...], Strict(False)] | None = Field(
         default=None,
@@ -37,7 +37,8 @@ class Run(Described):
         " then interference off or on. Without it all that the description makes possible.",
     )
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = Field(
-        default=1, description="Of all random choices: jitter, sporadic releases, stand-ins' execution times."
+        default=1,
+        description="The seed of all random choices: jitter, sporadic releases, stand-ins' execution times.",
     )
     cpus: dict[Name, Annotated[int, Field(ge=0)]] = Field(
         default={}, description="CPU numbers of the host for cores of the platform; the others are chosen."

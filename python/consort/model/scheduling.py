@@ -46,7 +46,7 @@ class Supply(Described):
         description="periodic-server: the budget comes anywhere in each period; tdma: at one place of all."
     )
     budget: Duration = Field(
-        description="What the core has of each period for its tasks, the hypervisor's switches not counted.",
+        description="The core's share of each period for its tasks, the hypervisor's switches not counted.",
         examples=["2ms"],
     )
     period: Duration = Field(description="In each of these the core has its budget once.", examples=["5ms"])
@@ -59,7 +59,8 @@ class Scheduling(Sourced):
 
     policy: Policy = Field(default="fixed-priority", description="Which ready job a core executes.")
     context_switch: DurationFigure | None = Field(
-        default=None, description="What a context switch costs; without it the platform's figure, or nothing."
+        default=None,
+        description="The cost of a context switch; without it the platform's figure, or nothing.",
     )
     cache_reload: DurationFigure | None = Field(
         default=None,
@@ -89,7 +90,7 @@ class Scheduling(Sourced):
     )
     wait: Wait | None = Field(
         default=None,
-        description="What a master does while an offloaded job is away: spin keeps looking for the answer,"
+        description="A master's wait while an offloaded job is away: spin keeps looking for the answer,"
         " sleep lets the core run other jobs. Without it spin.",
     )
     service: Service | None = Field(
@@ -99,7 +100,7 @@ class Scheduling(Sourced):
     )
     supply: Supply | None = Field(
         default=None,
-        description="What a hypervisor gives the core, where that is not all of its time. Only of cores that"
-        " execute local tasks.",
+        description="The supply that a hypervisor gives the core, where that is not all of its time. Only of"
+        " cores that execute local tasks.",
         examples=["{kind: tdma, budget: 2ms, period: 5ms}"],
     )

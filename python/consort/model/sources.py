@@ -164,7 +164,7 @@ class SystemDevice(Device):
         examples=["arm.hpp::arm::step"],
     )
     period: Duration | None = Field(
-        default=None, description="Of a plant: the logical time of one step.", examples=["50us"]
+        default=None, description="For a plant: the logical time of one step.", examples=["50us"]
     )
     driver: DriverReference | None = Field(
         default=None,

@@ -78,7 +78,7 @@ class Footprint(Sourced):
     outputs: SizeFigure | None = Field(default=None, description="Its outputs.")
     stack: SizeFigure | None = Field(
         default=None,
-        description="Of a board's stack, what calls in its step take that the compiler cannot bound:"
+        description="The part of a board's stack that calls in its step take and the compiler cannot bound:"
         " recursion, calls through pointers.",
         examples=["2KiB"],
     )
@@ -171,7 +171,7 @@ class Task(Sourced):
     )
     footprint: Footprint | None = Field(
         default=None,
-        description="What a job needs in memory.",
+        description="The memory that a job needs.",
         examples=["{code: 4KiB, data: 2KiB, inputs: 64B, outputs: 64B}"],
     )
     on: Name = Field(description="The core that computes the step.", examples=["worker-0"])
@@ -188,7 +188,7 @@ class Task(Sourced):
     )
     dispatch: Dispatch | None = Field(
         default=None,
-        description="What the master of an offloaded task computes itself for each job.",
+        description="The master's own computing for each job of an offloaded task.",
         examples=["{send: 2us, receive: 1us}"],
     )
     self_suspension: Duration | None = Field(
@@ -205,7 +205,7 @@ class Task(Sourced):
     )
     requests: Requests = Field(
         default=(),
-        description="What a job asks of accelerators, and waits for each time; anywhere in what it executes.",
+        description="Requests of a job to accelerators; it waits for each, anywhere in its execution.",
         examples=["[{accelerator: convolver, operation: convolve, times: 2}]"],
     )
     cache_sets: CacheSets | None = Field(
@@ -225,28 +225,28 @@ class Task(Sourced):
     )
     reads: Bindings = Field(
         default=(),
-        description="What the task reads: a list of channels and devices, or for each member of the input"
+        description="Inputs of the task: a list of channels and devices, or for each member of the input"
         " type a channel, a device or a plant's member.",
         examples=["{reference: set-points, position: arm.angle}"],
     )
     writes: Bindings = Field(
         default=(),
-        description="What the task writes: a list of channels and devices, or for each member of the output"
+        description="Outputs of the task: a list of channels and devices, or for each member of the output"
         " type a channel, a device or a plant's member.",
         examples=["{torque: arm.torque}"],
     )
     arrival: NonEmpty | None = Field(
         default=None,
-        description="Of a sporadic task: the channel it reads whose blocks release its jobs; without it a"
+        description="For a sporadic task: the channel it reads whose blocks release its jobs; without it a"
         " generator does, at random times that the minimum inter-arrival time allows.",
         examples=["events"],
     )
     on_miss: OnMiss = Field(
         default="hold-last-output",
-        description="Of an offloaded task: what becomes of a job whose answer is not there at its deadline:"
+        description="For an offloaded task: the fate of a job whose answer is not there at its deadline:"
         " the last output holds, the master computes it itself, or the run stops.",
     )
-    restart_worker: bool = Field(default=False, description="Whether a worker that died is started again.")
+    restart_worker: bool = Field(default=False, description="True if a worker that died is started again.")
     input: Input | None = Field(
         default=None,
         description="Where the inputs come from. Needed to run the task, not to analyse it.",

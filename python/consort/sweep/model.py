@@ -96,10 +96,10 @@ class Programs(Block):
     shortest: Nanoseconds = Field(default=(10_000_000,), description="Shortest period.")
     longest: Nanoseconds = Field(default=(100_000_000,), description="Longest period.")
     context_switch: Annotated[tuple[int, ...], durations(none=0)] = Field(
-        description="What one costs; a job pays two.", examples=["460ns"]
+        description="The cost of one; a job pays two.", examples=["460ns"]
     )
     keep_last: Truths = Field(
-        default=(True,), description="Whether the task that passes the utilisation stays in the set."
+        default=(True,), description="True: the task that passes the utilisation stays in the set."
     )
 
 
@@ -111,7 +111,7 @@ class Attack(Block):
         ("three-phase", "three-phase-printed", "three-phase-round-robin"), ("lowered",)
     )
 
-    jitter: Truths = Field(default=(False,), description="Whether releases have jitter.")
+    jitter: Truths = Field(default=(False,), description="True: releases have jitter.")
     fewest_cores: Cores = Field(default=(1,), description="Cores that share the DMA, at least.")
     most_cores: Cores = Field(default=(4,), description="Cores that share the DMA, at most.")
     lowered: dict[Name, dict[Annotated[str, Field(pattern=r"^[a-z_]+$")], int]] = Field(
@@ -120,7 +120,7 @@ class Attack(Block):
         examples=["{no-interval: {interval_slots: 0}}"],
     )
     until_refuted: bool = Field(
-        default=False, description="Whether the first schedule above a bound ends the search for others."
+        default=False, description="True: the first schedule above a bound ends the search for others."
     )
 
 
@@ -178,15 +178,17 @@ class Sweep(Described):
 
     sweep: Version = Field(description="Version of the format.", examples=["1"])
     name: Name | None = Field(default=None, description="Its name; without it that of the file.")
-    title: str = Field(default="", description="What it shows, in a line.")
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(default=1, description="Of all random choices.")
+    title: str = Field(default="", description="The sweep, in a line.")
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(
+        default=1, description="The seed of all random choices."
+    )
     sets: Annotated[int, Field(ge=1, le=10**12)] = Field(
         default=1000, description="Random task sets of each combination of parameters."
     )
     block: Annotated[int, Field(ge=1, le=10**9)] = Field(
-        default=5000, description="Of them so many are one cell, which is computed, and kept, as a whole."
+        default=5000, description="Systems of one cell, which is computed, and kept, as a whole."
     )
-    analyses: Names = Field(description="What is computed of each.", examples=["[fixed-priority, edf]"])
+    analyses: Names = Field(description="The analyses of each system.", examples=["[fixed-priority, edf]"])
     task_sets: TaskSets | None = Field(default=None, description="Random task sets.")
     programs: Programs | None = Field(default=None, description="Task sets made of programs.")
     attack: Attack | None = Field(default=None, description="Bounds attacked by search.")

@@ -25,7 +25,7 @@ PROGRAM = click.option(
     "--program",
     type=click.IntRange(1),
     metavar="PID",
-    help="Of a program that `consort remote run` started, while it runs.",
+    help="For a program that `consort remote run` started, while it runs.",
 )
 IN_KERNEL = click.option(
     "--module", "in_kernel", is_flag=True, help="As memory of this machine, by the kernel module remap."

@@ -20,7 +20,7 @@ MACHINE = click.option(
     "--qmp",
     type=click.Path(path_type=Path),
     metavar="SOCKET",
-    help="Of a virtual machine: the socket of its QEMU's monitor (-qmp unix:SOCKET,server=on,wait=off).",
+    help="For a virtual machine: the socket of its QEMU's monitor (-qmp unix:SOCKET,server=on,wait=off).",
 )
 DEVICE = click.option(
     "--device",

@@ -58,7 +58,9 @@ def build(machine: str, as_json: bool) -> None:
 @module.command(context_settings=SETTINGS, epilog="Example: consort remote module test cycles --cycles 1000")
 @click.argument("name", type=click.Choice(list(TESTS)), default="quick")
 @_MACHINE
-@click.option("--cycles", type=click.IntRange(1, 100_000), default=10, show_default=True, help="Of cycles.")
+@click.option(
+    "--cycles", type=click.IntRange(1, 100_000), default=10, show_default=True, help="The number of cycles."
+)
 @click.option("--patience", type=click.IntRange(1), default=900, show_default=True, help="Seconds at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def test(name: str, machine: str, cycles: int, patience: int, as_json: bool) -> None:

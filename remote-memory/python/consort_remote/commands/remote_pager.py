@@ -17,7 +17,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
     context_settings=SETTINGS,
     epilog="Example: consort remote serve --size 4GiB --listen 0.0.0.0:7070 --key remote.key",
 )
-@click.option("--size", required=True, help="What all segments may take together, with a unit.")
+@click.option("--size", required=True, help="The size of all segments together, with a unit.")
 @click.option("--name", default="memory", show_default=True, help="By which programs of this machine attach.")
 @click.option(
     "--listen", metavar="HOST:PORT", help="Serve over TCP, too; port 0: a free one, which is printed."
@@ -25,7 +25,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 @click.option(
     "--key",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="What clients must know: a file of at least 32 bytes, yours alone. Default: one is made.",
+    help="The key that clients must know: a file of at least 32 bytes, yours alone. Default: one is made.",
 )
 @click.option(
     "--spin", default="0us", show_default=True, help="How long to poll for the next request before sleeping."
@@ -115,15 +115,15 @@ def serve(
     type=ChoiceOf("WHO", "consort_remote.pager", "FAULTS"),
     default="handler",
     show_default=True,
-    help="Who serves a fault: a thread that sleeps, one that polls, or the faulting thread itself, which is "
-    "fastest but makes system calls on absent pages fail (EFAULT).",
+    help="The server of a fault: a thread that sleeps, one that polls, or the faulting thread itself, which"
+    " is fastest but makes system calls on absent pages fail (EFAULT).",
 )
 @click.option(
     "--fork",
     type=ChoiceOf("WHAT", "consort_remote.pager", "FORKS"),
     default="copy",
     show_default=True,
-    help="What a child after fork() gets of remote memory: a copy, which lies on this machine, or nothing, "
+    help="The remote memory of a child after fork(): a copy, which lies on this machine, or nothing, "
     "which takes no time and is enough for a child that executes another program.",
 )
 @click.option(
