@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from consort.analysis.advice import Advice
+from consort.analysis.figures import remedy_of
 from consort.analysis.result import Bound
 from consort.report.brief import Brief, Timed, listed, worst
 from consort.report.units import counted, microseconds
@@ -23,7 +24,7 @@ def brief_of_bounds(
 ) -> Brief:
     """`bounds` of each mode, or of none under the name ""; those that are no mode's under any other.
 
-    `lacking`: the remedy for each figure that is missing.
+    `lacking`: the places of figures that are missing.
     """
     every = [(mode, bound) for mode, some in bounds.items() for bound in some]
     failing = [(mode, bound) for mode, bound in every if not bound.schedulable]
@@ -36,9 +37,9 @@ def brief_of_bounds(
     if failing and bound is not None and bound.schedulable:
         mode, bound = failing[0]
     which = f" --mode {mode}" if mode and bound is not None and bound.kind in (TASK, *CHAIN) else ""
-    remedies = list(dict.fromkeys(lacking))
-    if remedies:
-        after = "; ".join(remedies)
+    places = list(dict.fromkeys(lacking))
+    if places:
+        after = f"{_remedies(places)}; or write 'assumed:' with a figure, and why"
     elif failing and bound is not None:
         after = f"consort analyze {file}{which} --explain {_quoted(bound.task)}"
     else:
@@ -47,7 +48,7 @@ def brief_of_bounds(
         _verdict(every, failing),
         [one for one, _, _ in tasks],
         chains,
-        "no task has a bound" if bound is None else _cause(bound, advice),
+        _lacks(places) if places else "no task has a bound" if bound is None else _cause(bound, advice),
         after,
     )
 
@@ -96,8 +97,6 @@ def _verdict(every: Sequence[tuple[str, Bound]], failing: Sequence[tuple[str, Bo
 def _cause(bound: Bound, advice: Sequence[Advice]) -> str:
     if bound.schedulable:
         return largest_part(bound) or f"{bound.task} has nothing beside itself"
-    if bound.missing:
-        return bound.notes[0].partition(": ")[0]
     remedy = next((c.text for one in advice if one.bound.task == bound.task for c in one.changes[:1]), "")
     mended = f"; it would hold: {remedy}" if remedy else ""
     if bound.response is None:
@@ -106,6 +105,18 @@ def _cause(bound: Bound, advice: Sequence[Advice]) -> str:
     late = f"{bound.task} may be late by {_us(bound.response - bound.deadline)}"
     part = largest_part(bound)
     return f"{late}{f'; {part}' if part else ''}{mended}"
+
+
+def _lacks(places: Sequence[str]) -> str:
+    return f"{counted(len(places), 'figure')} that nobody gave: {', '.join(places)}"
+
+
+def _remedies(places: Sequence[str]) -> str:
+    """How to get each figure; those with one remedy together."""
+    by: dict[str, list[str]] = {}
+    for place in places:
+        by.setdefault(remedy_of(place), []).append(place)
+    return "; ".join(remedy.format(", ".join(some)) for remedy, some in by.items()).replace("`", "")
 
 
 def _us(ps: int) -> str:

@@ -6,6 +6,7 @@ No cost is 0 because nobody gave it: what needs a figure that the description la
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from consort.analysis.channels import WORD_BYTES
@@ -15,11 +16,27 @@ from consort.model.memories import AccessCost, Exchange
 from consort.model.quantities import Duration, Quantity
 from consort.plan import Plan
 
-# The three ways to get a figure that is missing.
-REMEDY = (
-    "`consort probe` measures what this machine's memories, messages and switches cost, `consort profile` how"
-    " long steps execute; or write the figure with 'assumed:' and why"
+# How to get a figure that is missing, by its place: the first that fits.
+REMEDIES = (
+    (r"tasks\..+\.wcet", "`consort profile` measures {}"),
+    (r"tasks\..+\.remote_state\.|memories\..+\.fault", "a run over the remote memory records {}"),
+    (r"channels\..+\.size", "write {}: the bytes of a block, the size of its type"),
+    (r"(channels|accelerators)\..+\.memory", "write {}: a memory of the platform"),
+    (
+        r"tasks\..+\.(footprint|cache_sets|accesses)",
+        "write {}, from the linker's map or a counter of the processor",
+    ),
+    (
+        r"(cores|memories|exchanges)\.",
+        "`consort probe` measures {} on this machine; elsewhere a data sheet has it",
+    ),
+    (r"", "write {}, from a data sheet or a measurement"),
 )
+
+
+def remedy_of(place: str) -> str:
+    """How to get the figure of a place, with {} for its name."""
+    return next(remedy for pattern, remedy in REMEDIES if re.match(pattern, place))
 
 
 class NotAnalysable(ValueError):
@@ -37,7 +54,8 @@ class MissingFigure(NotAnalysable):
     """A cost that nobody gave. `place` is where it would stand."""
 
     def __init__(self, place: str, what: str) -> None:
-        super().__init__(f"no figure for {what} ({place}): {REMEDY}")
+        remedy = remedy_of(place).format("it")
+        super().__init__(f"no figure for {what} ({place}): {remedy}; or write it with 'assumed:' and why")
         self.place = place
 
 
@@ -59,12 +77,23 @@ NOTHING = Cost(0, ())
 
 
 class Figures:
-    """Looks up the costs of a plan."""
+    """Looks up the costs of a plan.
 
-    def __init__(self, plan: Plan) -> None:
+    `lacking`: collects the places of figures that there are not, instead of an error at the first: a cost is
+    then 0, which is the cost of nothing.
+    """
+
+    def __init__(self, plan: Plan, lacking: list[str] | None = None) -> None:
+        self.lacking = lacking
         self.plan = plan
         self.platform = plan.platform
         self._known = plan.figures
+
+    def _lack(self, place: str, what: str) -> Cost:
+        if self.lacking is None:
+            raise MissingFigure(place, what)
+        self.lacking.append(place)
+        return NOTHING
 
     def used(self, place: str) -> Used:
         """The figure at a place, which is there."""
@@ -86,7 +115,7 @@ class Figures:
         for place in (f"{here}.{processor}.{planned.execution}", f"{here}.{processor}", here):
             if place in self._known:
                 return self.time(place)
-        raise MissingFigure(here, f"the execution time of {task}, {planned.execution} on {processor}")
+        return self._lack(here, f"the execution time of {task}, {planned.execution} on {processor}")
 
     def context_switch(self, core: str) -> Cost:
         """The cost of a core's switch from one task to another."""
@@ -96,7 +125,7 @@ class Figures:
         for place in places:
             if place in self._known:
                 return self.time(place)
-        raise MissingFigure(f"cores.{group}.context_switch", f"a context switch of {core}")
+        return self._lack(f"cores.{group}.context_switch", f"a context switch of {core}")
 
     def cache_reload(self, core: str) -> Cost:
         """The longer execution of a core's job for each preemption, if the description states one."""
@@ -134,7 +163,7 @@ class Figures:
             return NOTHING
         place = f"cores.{group_of(core)}.timer_lateness"
         if place not in self._known:
-            raise MissingFigure(place, f"how late a timer wakes {core}, which sleeps until a release")
+            return self._lack(place, f"how late a timer wakes {core}, which sleeps until a release")
         return self.time(place)
 
     def transfers(self) -> tuple[Used, ...]:
@@ -174,7 +203,8 @@ class Figures:
         if planned.memory is None:
             raise MissingFigure(f"channels.{name}.memory", f"where the blocks of {name} lie")
         if planned.bytes is None:
-            raise MissingFigure(f"channels.{name}.size", f"how large a block of {name} is")
+            self._lack(f"channels.{name}.size", f"how large a block of {name} is")
+            return planned.memory, WORD_BYTES
         return planned.memory, planned.bytes
 
     def access(self, memory: str, size: int, processor: str, *, loaded: bool = True) -> Cost:
@@ -183,17 +213,17 @@ class Figures:
         here = f"memories.{memory}.access"
         what = f"an access of {processor} to {memory}"
         if described.access is None:
-            raise MissingFigure(here, what)
+            return self._lack(here, what)
         cost: AccessCost = described.access
         if processor in described.access.from_:
             here, cost = f"{here}.from.{processor}", described.access.from_[processor]
         figures = cost.under(loaded)
         here = here if figures is cost else f"{here}.loaded"
         if figures.base is None:
-            raise MissingFigure(f"{here}.base", what)
+            return self._lack(f"{here}.base", what)
         keys = ["base", *(k for k in ("per_byte", "rate", "granularity") if getattr(figures, k) is not None)]
         if len(keys) == 1 and size > WORD_BYTES:
-            raise MissingFigure(f"{here}.per_byte", f"each byte of {what}")
+            return self._lack(f"{here}.per_byte", f"each byte of {what}")
         time = figures.picoseconds(size)
         assert time is not None
         return Cost(time, tuple(self.used(f"{here}.{key}") for key in keys))
@@ -243,7 +273,7 @@ class Figures:
             if longest is not None
         ]
         if not found:
-            raise MissingFigure(
+            return self._lack(
                 f"exchanges.signal-{sender}-{receiver}.max",
                 f"a signal from {sender} that wakes {receiver} (an exchange without a memory, its longest)",
             )

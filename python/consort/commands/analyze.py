@@ -87,6 +87,7 @@ def command(
 ) -> None:
     from consort.analysis.advice import advise
     from consort.analysis.brief import brief_of_bounds
+    from consort.analysis.lacking import lacking_figures
     from consort.analysis.system import analyze_system
     from consort.model import load_system
     from consort.plan import chosen_mode, plan
@@ -139,7 +140,8 @@ def command(
         if verbose:
             echo_lines(line for one in advice for line in one.lines())
         if explain is None:
-            echo_lines(["", *brief_of_bounds({"": bounds}, file, advice).lines()][not verbose :])
+            lacking = [] if schedulable else lacking_figures(planned, bounds)
+            echo_lines(["", *brief_of_bounds({"": bounds}, file, advice, lacking).lines()][not verbose :])
         echo_lines(factor.line() for factor in found)
     if not schedulable:
         sys.exit(1)
@@ -179,6 +181,7 @@ def _modes(
 ) -> None:
     """Each mode that a system goes through, and each change between two of them."""
     from consort.analysis.brief import brief_of_bounds
+    from consort.analysis.lacking import lacking_figures
     from consort.analysis.mode_changes import analyze_modes
 
     if svg is not None:
@@ -221,7 +224,9 @@ def _modes(
                 click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
             click.echo()
         every = {**found.modes, "changes of mode": found.changes, "fail-over": found.gaps}
-        echo_lines(brief_of_bounds(every, file).lines())
+        lacking = [place for mode, bounds in found.modes.items() if not found.schedulable
+                   for place in lacking_figures(found.plans[mode], bounds)]  # fmt: skip
+        echo_lines(brief_of_bounds(every, file, lacking=lacking).lines())
     if not found.schedulable:
         sys.exit(1)
 

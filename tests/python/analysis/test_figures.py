@@ -11,7 +11,7 @@ from typing import Any
 
 import free
 import pytest
-from consort.analysis.figures import Figures
+from consort.analysis.figures import Figures, remedy_of
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, response_times
@@ -166,8 +166,23 @@ def test_a_missing_figure_leaves_no_bound_and_is_named(
     bound = bound_with(board, **parts)
     assert bound.response is None and not bound.schedulable
     assert bound.missing == (missing,)
-    for word in ("no figure for", missing, "consort probe", "consort profile", "assumed:"):
+    for word in ("no figure for", missing, remedy_of(missing).format("it"), "assumed:"):
         assert word in bound.verdict()
+
+
+@pytest.mark.parametrize(
+    ("place", "remedy"),
+    [
+        ("tasks.pi.wcet", "`consort profile`"),
+        ("channels.pi.in.size", "the size of its type"),
+        ("cores.m.context_switch", "`consort probe`"),
+        ("memories.far.fault.page", "a run over the remote memory"),
+        ("links.pcie.rate", "a data sheet"),
+    ],
+)
+def test_a_remedy_is_one_that_gives_the_figure(place: str, remedy: str) -> None:
+    assert remedy in remedy_of(place)
+    assert ("consort" in remedy) == ("consort" in remedy_of(place))
 
 
 def test_what_the_master_computes_is_its_accesses_unless_it_is_given() -> None:

@@ -78,7 +78,20 @@ def test_a_missing_figure(tmp_path: Path) -> None:
     said = five(1, "analyze", "--no-advice", file)
     assert said["verdict"].startswith("Not known to hold: no bound for quick (response time), slow")
     assert "has no bound, allowed " in said["worst task"]
-    assert said["cause"] == "no figure for the execution time of quick, local on host (tasks.quick.wcet)"
+    assert said["cause"] == "1 figure that nobody gave: tasks.quick.wcet"
+    assert said["next"].startswith("consort profile measures tasks.quick.wcet; or ")
+
+
+def test_all_missing_figures_are_listed_at_once_and_once_each(tmp_path: Path) -> None:
+    file = tmp_path / "system.yaml"
+    offloaded = "{period: 1ms, on: worker-0, execution: offloaded, master: master-0}"
+    file.write_text(f"{HEAD}tasks: {{a: {offloaded}, b: {offloaded}}}\n", encoding="utf-8")
+    said = five(1, "analyze", "--no-advice", file)
+    wcets, sizes = "tasks.a.wcet, tasks.b.wcet", "channels.a.in.size, channels.a.out.size"
+    places = said["cause"].removeprefix("6 figures that nobody gave: ").split(", ")
+    assert sorted(places) == sorted(f"{wcets}, {sizes}, {sizes.replace('.a.', '.b.')}".split(", "))
+    for text in (f"consort profile measures {wcets}; ", f"write {sizes}, ", "the bytes of a block"):
+        assert text in said["next"]
 
 
 def test_a_simulation_that_holds(tmp_path: Path) -> None:
