@@ -48,3 +48,7 @@ class Described(BaseModel):
     """A part of a description: unknown keys are errors, nothing is coerced, nothing changes once read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=False)
+
+    def to_given(self) -> dict[str, Any]:
+        """The part without what was left out of it, as plain data."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)

@@ -236,14 +236,30 @@ class System(Sourced):
         system._file, system._platform = self._file, self._platform
         return system
 
+    def tasks_in(self, mode: str) -> dict[str, Task]:
+        """The tasks that are active in a mode, each as it is there."""
+        described = self.modes[mode]
+        active = described.tasks or self.tasks
+        return {
+            name: Task.model_validate(overridden(task.to_given(), described.overrides[name].changed))
+            if name in described.overrides
+            else task
+            for name, task in self.tasks.items()
+            if name in active
+        }
+
+    def place_in(self, mode: str, task: str, key: str) -> tuple[str, ...]:
+        """Where it stands what a key of a task is in a mode."""
+        changed = getattr(self.modes[mode].overrides.get(task), key, None) is not None
+        return ("modes", mode, "overrides", task, key) if changed else ("tasks", task, key)
+
     def in_mode(self, mode: str) -> System:
         """The system as it is in a mode: without the tasks that rest, and with what differs."""
         described = self.modes[mode]
         data = self.to_given()
         tasks = data["tasks"]
         for name, override in described.overrides.items():
-            changed = override.model_dump(mode="json", by_alias=True, exclude_none=True)
-            tasks[name] = overridden(tasks[name], changed)
+            tasks[name] = overridden(tasks[name], override.changed)
         if described.tasks is not None:
             data["tasks"] = tasks = {name: tasks[name] for name in self.tasks if name in described.tasks}
         self._with_both_ends(data)
@@ -368,7 +384,3 @@ class System(Sourced):
     def to_yaml(self, path: str | Path, comment: str = "") -> None:
         """Writes the description, without what was left out of it, as a file that reads back as the same."""
         write_yaml(Path(path), self.to_given(), comment)
-
-    def to_given(self) -> dict[str, Any]:
-        """The description without what was left out of it, as plain data."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -35,6 +35,11 @@ class Override(Described):
     on: Name | None = Field(default=None, description="As in the task.")
     execution: Execution | None = Field(default=None, description="As in the task.")
     master: Name | None = Field(default=None, description="As in the task.")
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The keys that differ, with their values as a description has them."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class Mode(Described):

@@ -3,156 +3,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
 
-from consort.errors import BadInput
+from consort.model.description import System
 from consort.model.document import Location
 from consort.model.fail_over_rules import check_fail_over
-from consort.model.modes import overridden
+from consort.model.mode_changes import ModeChanges
 from consort.model.problems import nearest
 from consort.model.quantities import Duration
-from consort.model.view import View
+from consort.model.task import Task
+from consort.model.view import Problems, View, typed
 
-Problems = Iterator[BadInput]
 HERE = "mode_changes"
 
 
-def check_mode_changes(view: View) -> Problems:
+@typed
+def check_mode_changes(view: View, system: System) -> Problems:
     """Errors in `mode_changes`, and features that the modes it names cannot have in a change."""
-    if not view.mapping(HERE):
+    changes = system.mode_changes
+    if changes is None:
         return
-    known = view.mapping("modes")
-    named: list[tuple[Location, str]] = []
-    for place in (
-        (HERE, "start"),
-        *((HERE, "requests", k, "to") for k in range(len(view.sequence(HERE, "requests")))),
-        *((HERE, "fail_over", k, "to") for k in range(len(view.sequence(HERE, "fail_over")))),
-        *(
-            (HERE, "asked_by", k, "modes", m)
-            for k in range(len(view.sequence(HERE, "asked_by")))
-            for m in range(len(view.sequence(HERE, "asked_by", k, "modes")))
-        ),
-    ):
-        mode = view.text(*place)
-        if mode is None:
-            continue
-        if mode not in known:
-            hint = nearest(mode, known, "modes") if known else "describe it under 'modes'"
-            yield view.problem(place, f"{mode!r} is no mode; {hint}")
-        else:
-            named.append((place, mode))
-    agreement = view.parsed(Duration, HERE, "agreement")
-    if agreement is not None and agreement.picoseconds == 0:
+    described: Collection[str] = view.written("modes") or ()
+    for place, mode in _named(changes):
+        if mode not in described:
+            hint = nearest(mode, described, "modes") if described else "describe it under 'modes'"
+            yield from view.say(place, f"{mode!r} is no mode; {hint}")
+    if changes.agreement.picoseconds == 0:
         text = "two modes share no instant; write what every core needs to take up its new plan"
-        yield view.problem((HERE, "agreement"), text)
-    if not any(view.sequence(HERE, key) for key in ("requests", "asked_by", "fail_over")):
+        yield from view.say((HERE, "agreement"), text)
+    asking = ("requests", "asked_by", "fail_over")
+    if not any(getattr(changes, key) or view.wrong_within(HERE, key) for key in asking):
         text = (
             "nothing asks for a change; add 'requests', at known instants, 'asked_by', by outputs, or"
             " 'fail_over', when a core dies"
         )
-        yield view.problem((HERE,), text, at_key=True)
-    for k in range(len(view.sequence(HERE, "asked_by"))):
-        task = view.text(HERE, "asked_by", k, "task")
-        if task is not None and task not in view.tasks():
-            hint = nearest(task, view.tasks(), "tasks")
-            yield view.problem((HERE, "asked_by", k, "task"), f"{task!r} is no task; {hint}")
-    yield from _order(view)
-    entered = list(dict.fromkeys(mode for _, mode in named))
-    yield from _tasks(view, entered)
-    yield from check_fail_over(view, entered)
+        yield from view.say((HERE,), text, at_key=True)
+    tasks = view.written("tasks")
+    for k, asker in enumerate(changes.askers):
+        if asker.task not in tasks:
+            hint = nearest(asker.task, tasks, "tasks")
+            yield from view.say((HERE, "asked_by", k, "task"), f"{asker.task!r} is no task; {hint}")
+    memory = changes.state_through
+    if view.platform is not None and memory not in (None, *view.platform.memories):
+        hint = nearest(str(memory), view.platform.memories, "memories")
+        text = f"{memory!r} is no memory of platform {view.platform.name}; {hint}"
+        yield from view.say((HERE, "state_through"), text)
+    if not view.wrong_within(HERE, "requests"):
+        yield from _order(view, changes)
+    # A part that is taken out might be a mode that moves a task, or one that a core's death leads to.
+    if any(view.wrong_within(part) for part in ("tasks", "modes", HERE)):
+        return
+    entered = {mode: system.tasks_in(mode) for mode in changes.entered() if mode in system.modes}
+    yield from _tasks(view, system, changes, entered)
+    yield from check_fail_over(view, system, changes, entered)
 
 
-def _order(view: View) -> Problems:
+def _named(changes: ModeChanges) -> Iterator[tuple[Location, str]]:
+    """The modes that the changes name, each with its place."""
+    yield (HERE, "start"), changes.start
+    for k, request in enumerate(changes.timed):
+        yield (HERE, "requests", k, "to"), request.to
+    for k, one in enumerate(changes.fail_overs):
+        yield (HERE, "fail_over", k, "to"), one.to
+    for k, asker in enumerate(changes.askers):
+        for m, mode in enumerate(asker.modes):
+            yield (HERE, "asked_by", k, "modes", m), mode
+
+
+def _order(view: View, changes: ModeChanges) -> Problems:
     before: Duration | None = None
-    present = view.text(HERE, "start")
-    for index in range(len(view.sequence(HERE, "requests"))):
+    present = changes.start
+    for index, request in enumerate(changes.timed):
         here = (HERE, "requests", index)
-        at = view.parsed(Duration, *here, "at")
-        if at is not None:
-            if before is not None and at <= before:
-                yield view.problem(
-                    (*here, "at"), f"the request before it comes at {before}; write a later one"
-                )
-            before = at
-        to = view.text(*here, "to")
-        if to is not None and to == present:
-            yield view.problem(
-                (*here, "to"), f"the mode is {to!r} already; name another, or remove the request"
-            )
-        present = to
+        if before is not None and request.at <= before:
+            text = f"the request before it comes at {before}; write a later one"
+            yield from view.say((*here, "at"), text)
+        before = request.at
+        if request.to == present:
+            text = f"the mode is {request.to!r} already; name another, or remove the request"
+            yield from view.say((*here, "to"), text)
+        present = request.to
 
 
-def _tasks(view: View, modes: list[str]) -> Problems:
+def _tasks(view: View, system: System, changes: ModeChanges, modes: dict[str, dict[str, Task]]) -> Problems:
     computed_by: dict[str, tuple[str, str]] = {}
     said: set[str] = set()
-    through = "state_through" in view.mapping(HERE)
     moves = False
-    for mode in modes:
-        active = view.sequence("modes", mode, "tasks") or view.tasks()
-        for task in view.tasks():
-            if task not in active:
-                continue
-            override = view.mapping("modes", mode, "overrides", task)
-            given = overridden(view.mapping("tasks", task), override)
-            for key, message in _kept_out(given):
-                if f"{task}.{key}" not in said:
-                    said.add(f"{task}.{key}")
-                    yield view.problem(_place(mode, task, key, override), message)
-            for key in ("on", "master"):
-                if isinstance(given.get(key), str):
-                    yield from _supply(view, given[key], said)
-            core = given.get("on")
-            if not isinstance(core, str):
-                continue
-            other, first = computed_by.setdefault(task, (core, mode))
-            moves = moves or core != other
-            if core != other and not through and f"{task}.on" not in said:
-                said.add(f"{task}.on")
-                yield view.problem(
-                    _place(mode, task, "on", override),
-                    f"{task!r} is computed by {core!r} in the mode {mode!r} and by {other!r} in {first!r}:"
+    for mode, tasks in modes.items():
+        for name, task in tasks.items():
+            for key, message in _kept_out(task):
+                if f"{name}.{key}" not in said:
+                    said.add(f"{name}.{key}")
+                    yield from view.say(system.place_in(mode, name, key), message)
+            yield from _supply(view, system, [core for core in (task.on, task.master) if core], said)
+            other, first = computed_by.setdefault(name, (task.on, mode))
+            moves = moves or task.on != other
+            through = changes.state_through is not None
+            if task.on != other and not through and f"{name}.on" not in said:
+                said.add(f"{name}.on")
+                yield from view.say(
+                    system.place_in(mode, name, "on"),
+                    f"{name!r} is computed by {task.on!r} in the mode {mode!r} and by {other!r} in {first!r}:"
                     " its state has to go there; say through which memory with 'state_through' under"
                     " 'mode_changes', or name the same core",
                 )
-    memory = view.text(HERE, "state_through")
-    if memory is None or view.platform is None:
-        return
-    here = (HERE, "state_through")
-    known = view.platform.memories
-    if memory not in known:
-        text = (
-            f"{memory!r} is no memory of platform {view.platform.name}; {nearest(memory, known, 'memories')}"
-        )
-        yield view.problem(here, text)
-    elif not moves:
+    if changes.state_through is not None and not moves:
         text = "every task keeps its core in the modes that are named here: no state moves; remove it"
-        yield view.problem(here, text, at_key=True)
+        yield from view.say((HERE, "state_through"), text, at_key=True)
 
 
-def _kept_out(task: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _kept_out(task: Task) -> Iterator[tuple[str, str]]:
     """Features that a task cannot have if modes change, each with the key that states it."""
-    if task.get("execution") == "three-phase":
+    if task.execution == "three-phase":
         text = "three-phase cores run one table of slots, which no change of mode replaces; write local"
         yield "execution", text + " or offloaded, or remove 'mode_changes'"
-    if "arrival" in task:
+    if task.arrival is not None:
         text = "where modes change, tasks are released by time: the blocks of a channel would not be counted"
         yield "arrival", text + " in the modes in which the task rests; write 'min_interarrival' only"
-    if task.get("on_miss") == "stop":
+    if task.on_miss == "stop":
         text = "where modes change, no task stops the run: a change to a safe mode takes its place; write"
         yield "on_miss", text + " hold-last-output or local-fallback"
 
 
-def _supply(view: View, core: str, said: set[str]) -> Problems:
-    entry = view.scheduling_entry(core)
-    if entry is not None and entry not in said and view.scheduled(core, "supply"):
-        said.add(entry)
-        yield view.problem(
-            ("scheduling", entry, "supply"),
-            f"{core!r} has tasks of modes that change, which takes whole cores; remove 'supply', or"
-            " 'mode_changes'",
-        )
-
-
-def _place(mode: str, task: str, key: str, override: dict[str, Any]) -> Location:
-    return ("modes", mode, "overrides", task, key) if key in override else ("tasks", task, key)
+def _supply(view: View, system: System, cores: Sequence[str], said: set[str]) -> Problems:
+    for core in cores:
+        entry = system.scheduling_entry(core)
+        if entry is not None and entry not in said and system.scheduling[entry].supply is not None:
+            said.add(entry)
+            text = f"{core!r} has tasks of modes that change, which takes whole cores; remove 'supply', or"
+            yield from view.say(("scheduling", entry, "supply"), f"{text} 'mode_changes'")
