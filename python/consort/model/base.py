@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
@@ -42,6 +43,30 @@ def _version(value: Any) -> Any:
 
 
 Version = Annotated[Literal[1], BeforeValidator(_version)]
+
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """What is gathered of a part of a description: once, and again of a copy with another such part.
+
+    It says nothing that the part does not: descriptions are equal whether or not it was asked for.
+    """
+
+    def __init__(self) -> None:
+        self._part: object = None
+        self._found: T | None = None
+
+    def of(self, part: object, gather: Callable[[], T]) -> T:
+        if self._found is None or self._part is not part:
+            self._part, self._found = part, gather()
+        return self._found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Once)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Described(BaseModel):

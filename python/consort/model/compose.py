@@ -119,9 +119,12 @@ class _Composer:
         try:
             while True:
                 event = parser.get_event()
-                if event is None or isinstance(event, pyyaml.StreamEndEvent):
+                # By far the most are scalars.
+                if type(event) is pyyaml.ScalarEvent:
+                    self._scalar(event)
+                elif event is None or isinstance(event, pyyaml.StreamEndEvent):
                     return self.root
-                if isinstance(event, pyyaml.DocumentStartEvent):
+                elif isinstance(event, pyyaml.DocumentStartEvent):
                     documents += 1
                     if documents > 1:
                         raise ComposerError(
@@ -133,27 +136,25 @@ class _Composer:
         finally:
             parser.dispose()
 
+    def _scalar(self, event: Any) -> None:
+        mark = event.start_mark
+        line, column = mark.line + 1, mark.column + 1
+        tag = event.tag
+        if tag is None or tag == "!":
+            key = (event.value, event.implicit)
+            tag = self.tags.get(key)
+            if tag is None:
+                tag = str(self.resolver.resolve(ScalarNode, event.value, event.implicit))
+                self.tags[key] = tag
+        node = Scalar(tag, event.value, line, column)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (node, 1)
+        self._add(node, 1, line, column)
+
     def _take(self, event: Any) -> None:
         mark = event.start_mark
         line, column = mark.line + 1, mark.column + 1
-        if isinstance(event, pyyaml.ScalarEvent):
-            tag = event.tag
-            if tag is None or tag == "!":
-                key = (event.value, event.implicit)
-                tag = self.tags.get(key)
-                if tag is None:
-                    tag = str(self.resolver.resolve(ScalarNode, event.value, event.implicit))
-                    self.tags[key] = tag
-            node = Scalar(tag, event.value, line, column)
-            if event.anchor is not None:
-                self.anchors[event.anchor] = (node, 1)
-            self._add(node, 1, line, column)
-        elif isinstance(event, pyyaml.AliasEvent):
-            known = self.anchors.get(event.anchor)
-            if known is None:
-                raise ComposerError(None, None, f"found undefined alias {event.anchor!r}", mark)
-            self._add(known[0], known[1] or 1, line, column)
-        elif isinstance(event, pyyaml.SequenceStartEvent | pyyaml.MappingStartEvent):
+        if isinstance(event, pyyaml.SequenceStartEvent | pyyaml.MappingStartEvent):
             if len(self.open) >= DEEPEST:
                 raise TooLarge(too_deep(), line, column)
             sequence = isinstance(event, pyyaml.SequenceStartEvent)
@@ -166,6 +167,11 @@ class _Composer:
             if done.anchor is not None:
                 self.anchors[done.anchor] = (done.node, done.values)
             self._add(done.node, done.values, line, column)
+        elif isinstance(event, pyyaml.AliasEvent):
+            known = self.anchors.get(event.anchor)
+            if known is None:
+                raise ComposerError(None, None, f"found undefined alias {event.anchor!r}", mark)
+            self._add(known[0], known[1] or 1, line, column)
 
     def _add(self, node: Node, values: int, line: int, column: int) -> None:
         if not self.open:

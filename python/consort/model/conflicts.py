@@ -8,7 +8,7 @@ say, but for those of bounds alone; a plan has for each core what of the table i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -40,6 +40,7 @@ class OnCore:
     def __init__(self, system: System, core: str) -> None:
         self.system = system
         self.name = core
+        self._uses: dict[str, list[Use]] = {}
         entry = system.scheduling_entry(core)
         self.entry: Location = ("scheduling",) if entry is None else ("scheduling", entry)
 
@@ -48,13 +49,20 @@ class OnCore:
         return self.system.scheduling_of(self.name)
 
     @cached_property
-    def tasks(self) -> dict[str, Task]:
+    def tasks(self) -> Mapping[str, Task]:
         """Those that are computed or released there."""
-        return {name: t for name, t in self.system.tasks.items() if self.name in (t.on, t.master)}
+        return self.system.tasks_at(self.name)
 
     @cached_property
     def local(self) -> dict[str, Task]:
         return {name: task for name, task in self.tasks.items() if task.execution == "local"}
+
+    def uses(self, feature: str) -> list[Use]:
+        """What has the feature there; most rows share theirs with others."""
+        found = self._uses.get(feature)
+        if found is None:
+            found = self._uses[feature] = list(FEATURES[feature](self))
+        return found
 
     @cached_property
     def described(self) -> Core | None:
@@ -69,7 +77,7 @@ class OnCore:
         if self.scheduling.policy in policies:
             yield Use((*self.entry, "policy"))
 
-    def where(self, key: str, tasks: dict[str, Task], true: Callable[[Task], object]) -> Iterator[Use]:
+    def where(self, key: str, tasks: Mapping[str, Task], true: Callable[[Task], object]) -> Iterator[Use]:
         return (Use(("tasks", name, key), name) for name, task in tasks.items() if true(task))
 
     def inherited(self) -> Iterator[Use]:
@@ -254,8 +262,8 @@ class Row:
     def found(self, core: OnCore) -> Iterator[tuple[Use, str]]:
         """The uses on a core that conflict, each with its message: the first feature beside it that it
         excludes."""
-        for use in FEATURES[self.feature](core):
-            others = FEATURES[self.beside](core)
+        for use in core.uses(self.feature):
+            others = core.uses(self.beside)
             other = next((one for one in others if not self.own or one.task == use.task), None)
             if other is not None:
                 yield use, self.says(core, use, other)
@@ -557,4 +565,4 @@ def unbounded(system: System) -> dict[str, tuple[str, ...]]:
 def may_have(system: System, core: str, feature: str) -> bool:
     """True if nothing on a core excludes a bound of the feature."""
     there = OnCore(system, core)
-    return not any(True for row in ROWS if row.feature == feature for _ in FEATURES[row.beside](there))
+    return not any(True for row in ROWS if row.feature == feature for _ in there.uses(row.beside))

@@ -7,16 +7,17 @@ A new part of a description is a new model of this package, with its cross-field
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr
 
 from consort.model.accelerators import Accelerator
-from consort.model.base import Name, NonEmpty, Version, group_of
+from consort.model.base import Name, NonEmpty, Once, Version, group_of
 from consort.model.batches import takes_several
 from consort.model.channel import Chain, Channel
+from consort.model.document import Document, read_document
 from consort.model.emit import write_yaml
 from consort.model.figures import Provenance, Sourced
 from consort.model.kinds import (
@@ -85,8 +86,10 @@ class System(Sourced):
     run: Run = Field(default_factory=Run, description="How the system is run.")
 
     _file: Path | None = PrivateAttr(default=None)
+    _document: Once[Document] = PrivateAttr(default_factory=Once)
     _platform: Platform | None = PrivateAttr(default=None)
-    _ends: tuple[dict[str, str], dict[str, list[str]]] | None = PrivateAttr(default=None)
+    _ends: Once[tuple[dict[str, str], dict[str, list[str]]]] = PrivateAttr(default_factory=Once)
+    _at: Once[dict[str, dict[str, Task]]] = PrivateAttr(default_factory=Once)
 
     @property
     def file(self) -> Path:
@@ -95,9 +98,18 @@ class System(Sourced):
         return self._file
 
     @property
+    def document(self) -> Document:
+        """What was read of the file, for the places of problems; without places where there is no file."""
+        file = self.file
+        return self._document.of(
+            file, lambda: read_document(file) if file.is_file() else Document.of_data({}, file)
+        )
+
+    @property
     def platform_description(self) -> Platform:
-        assert self._platform is not None, "only a system read by load_system has a platform"
-        return self._platform
+        platform = self._platform
+        assert platform is not None, "only a system read by load_system has a platform"
+        return platform
 
     def path(self, relative: str) -> Path:
         """A file that the description names, which is relative to the description."""
@@ -126,8 +138,9 @@ class System(Sourced):
 
     def known_core(self, name: str) -> Core | None:
         """A core of the platform; None where there is none of the name, or no platform."""
+        platform = self._platform
         try:
-            return None if self._platform is None else self._platform.core(name)
+            return None if platform is None else platform.core(name)
         except LookupError:
             return None
 
@@ -138,15 +151,26 @@ class System(Sourced):
     def bcet(self, task: str) -> Duration | None:
         return self.tasks[task].bcet_on(self.core_of(task).processor_name)
 
+    def tasks_at(self, core: str) -> Mapping[str, Task]:
+        """The tasks that a core computes or releases, in the order of the description."""
+        return self._at.of(self.tasks, self._by_core).get(core, {})
+
+    def _by_core(self) -> dict[str, dict[str, Task]]:
+        found: dict[str, dict[str, Task]] = {}
+        for name, task in self.tasks.items():
+            for place in {task.on, task.released_by}:
+                found.setdefault(place, {})[name] = task
+        return found
+
     def tasks_on(self, core: str) -> list[str]:
         """The tasks that a core computes, the most urgent first."""
-        names = [name for name, task in self.tasks.items() if task.on == core]
+        names = [name for name, task in self.tasks_at(core).items() if task.on == core]
         order = self.priorities(core)
         return sorted(names, key=lambda name: -order[name])
 
     def priorities(self, core: str) -> dict[str, int]:
         """The priority of each task that a core computes or releases: as given, else by deadline."""
-        tasks = {name: t for name, t in self.tasks.items() if core in (t.on, t.master)}
+        tasks = self.tasks_at(core)
         if any(task.priority is not None for task in tasks.values()):
             return {name: task.priority or 0 for name, task in tasks.items()}
         order = sorted(tasks, key=lambda name: tasks[name].deadline)
@@ -198,19 +222,20 @@ class System(Sourced):
         return isinstance(step, StepReference) and takes_several(self.path(step.header))
 
     def _channel_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Writers and readers of all channels, which are asked for one by one: gathered once."""
-        if self._ends is None:
-            writers = {name: channel.from_ for name, channel in self.channels.items() if channel.from_}
-            readers = {name: list(channel.to) for name, channel in self.channels.items()}
-            for name, task in self.tasks.items():
-                for _, channel in task.bound_to("writes"):
-                    if channel in self.channels:
-                        writers.setdefault(channel, name)
-                for _, channel in task.bound_to("reads"):
-                    if channel in self.channels and name not in readers.setdefault(channel, []):
-                        readers[channel].append(name)
-            self._ends = writers, readers
-        return self._ends
+        """Writers and readers of all channels, which are asked for one by one."""
+        return self._ends.of(self.tasks, self._gathered_ends)
+
+    def _gathered_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+        writers = {name: channel.from_ for name, channel in self.channels.items() if channel.from_}
+        readers = {name: list(channel.to) for name, channel in self.channels.items()}
+        for name, task in self.tasks.items():
+            for _, channel in task.bound_to("writes"):
+                if channel in self.channels:
+                    writers.setdefault(channel, name)
+            for _, channel in task.bound_to("reads"):
+                if channel in self.channels and name not in readers.setdefault(channel, []):
+                    readers[channel].append(name)
+        return writers, readers
 
     def changed(self, changes: dict[str, dict[str, Any]]) -> System:
         """The system with other values for some keys of tasks, as the overrides of a mode have them."""
@@ -233,7 +258,7 @@ class System(Sourced):
             if name not in awaiting:
                 scheduling.pop("wait", None)
         system = System.model_validate(data)
-        system._file, system._platform = self._file, self._platform
+        system._file, system._platform, system._document = self._file, self._platform, self._document
         return system
 
     def tasks_in(self, mode: str) -> dict[str, Task]:

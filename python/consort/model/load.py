@@ -49,6 +49,7 @@ def _system(document: Document, platform: Platform | None) -> System:
     checked = pruned(System, document.data) if wrong else system
     if checked is not None:
         checked._file, checked._platform = document.file, platform
+        checked._document.of(document.file, lambda: document)
     problems = document.problems + check_rules(document, wrong, platform, checked)
     if problems or system is None:
         raise BadDescription(problems)

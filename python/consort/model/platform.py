@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PrivateAttr
 
 from consort.limits import is_file
-from consort.model.base import Described, Name, NonEmpty, Version, group_of, numbered
+from consort.model.base import Described, Name, NonEmpty, Once, Version, group_of, numbered
 from consort.model.document import Document, read_document
 from consort.model.emit import write_yaml
 from consort.model.figures import (
@@ -158,13 +158,19 @@ class Platform(Described):
         default=None, description="The emulated board that systems of this platform run on."
     )
 
+    _named: Once[dict[str, Core]] = PrivateAttr(default_factory=Once)
+
     def core(self, name: str) -> Core:
         """A core by its name; `LookupError` with what was wrong where there is none."""
-        group, index = numbered(name)
-        found = self.cores.get(group)
-        if found is None or index is None or index >= found.count:
-            raise LookupError(self.unknown_core(name))
-        return Core(name, group, index, found.processor, self.processors[found.processor], found)
+        # Each task asks for its own several times.
+        named = self._named.of(self.cores, dict)
+        if name not in named:
+            group, index = numbered(name)
+            found = self.cores.get(group)
+            if found is None or index is None or index >= found.count:
+                raise LookupError(self.unknown_core(name))
+            named[name] = Core(name, group, index, found.processor, self.processors[found.processor], found)
+        return named[name]
 
     def transfer_ps(self, size: int) -> int | None:
         """The longest that a DMA engine takes to move `size` bytes to or from a scratchpad [ps].

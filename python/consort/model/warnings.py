@@ -8,15 +8,14 @@ from fractions import Fraction
 
 from consort.errors import BadInput
 from consort.model.description import System
-from consort.model.document import Document, read_document
+from consort.model.document import Document
 from consort.model.kinds import SEMANTICS
 
 
 def warnings_of(system: System) -> list[BadInput]:
     """A warning for each task that may miss its deadline alone, each core with a load above 1, and each queue
     that fills."""
-    file = system.file
-    document = read_document(file) if file.is_file() else Document.of_data({}, file)
+    document = system.document
     return [*_tasks(system, document), *_loads(system, document), *_queues(system, document)]
 
 

@@ -13,7 +13,6 @@ from consort import arguments
 from consort.errors import BadInput
 from consort.model import BadDescription, Duration, Figure, System
 from consort.model.conflicts import unbounded
-from consort.model.document import Document, read_document
 from consort.model.figures import Sourced
 from consort.model.platform import keys_of
 from consort.model.problems import nearest
@@ -102,9 +101,7 @@ def _in_modes(
         modes[mode], found = _planned(system, target, mode, stand_ins, place)
         said = {str(problem) for problem in problems}
         problems += [problem for problem in found if str(problem) not in said]
-    file = system.file
-    document = read_document(file) if file.is_file() else Document.of_data({}, file)
-    problems += mode_problems(system, modes, target, document.problem)
+    problems += mode_problems(system, modes, target, system.document.problem)
     return ModePlans(in_all_modes(system, base, modes), modes), problems
 
 

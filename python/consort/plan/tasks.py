@@ -53,12 +53,12 @@ def plan_tasks(system: System, *, stand_ins: bool) -> dict[str, PlannedTask]:
 
 def released_on(system: System, core: str) -> list[str]:
     """The tasks that a core releases, the most urgent first."""
-    return _by_urgency(system, core, (n for n, t in system.tasks.items() if t.released_by == core))
+    return _by_urgency(system, core, (n for n, t in system.tasks_at(core).items() if t.released_by == core))
 
 
 def served_by(system: System, core: str) -> list[str]:
     """The offloaded tasks that a core computes, the most urgent first."""
-    names = (n for n, t in system.tasks.items() if t.execution == "offloaded" and t.on == core)
+    names = (n for n, t in system.tasks_at(core).items() if t.execution == "offloaded" and t.on == core)
     return _by_urgency(system, core, names)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from consort.errors import BadInput
 from consort.model import BadDescription, Figure, Footprint, Size, System
-from consort.model.document import Document, Location, read_document
+from consort.model.document import Location
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 
@@ -83,8 +83,7 @@ def _sizes(plan: Plan, tasks: Mapping[str, Any], channels: list[Any]) -> Iterato
 
 
 def _unlike(system: System, sizes: list[_Size]) -> Iterator[BadInput]:
-    file = system.file
-    document = read_document(file) if file.is_file() else Document.of_data({}, file)
+    document = system.document
     for one in sizes:
         given = _given(system, one)
         if given is not None and given != one.bytes:
