@@ -115,10 +115,14 @@ OffsetResponse edf_offset_response(const TaskSet& set, const Time* offsets, std:
     }
     Window window(set, offsets, i, search.search, steps);
     result.jobs.assign(set.n, 0);
+    const Time most = longest_window(set, std::vector<bool>(set.n, true), result.blocking, search.search);
     Time last = begins->moments.back() - begins->clock;
     for (const Time begin : begins->moments) {
         window.place(begin, begin - last);
         last = begin;
+        if (add(most, -window.due(0)) <= result.bound) {
+            continue;
+        }
         ++result.windows;
         const Time longest = window.longest();
         for (Time q = 0; steps > 0 && window.due(q) < longest; ++q) {

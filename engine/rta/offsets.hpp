@@ -30,6 +30,11 @@ struct OffsetSearch {
     Time most_windows = 200'000;
 };
 
+// The longest busy window of some tasks, whatever their offsets: as if all came at once, as late as they may.
+// Half of what a time can be where that takes too many steps.
+[[nodiscard]] Time longest_window(const TaskSet& set, const std::vector<bool>& counted, Time blocking,
+                                  const Search& search);
+
 // When in a window that begins at that moment of the common clock the first job of task k is due that can
 // come in it: at least -jitter, and that for a task whose moments are not known.
 [[nodiscard]] Time first_due(const TaskSet& set, std::size_t k, Time offset, Time begin);

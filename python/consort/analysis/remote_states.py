@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from consort.analysis.figures import Cost, Figures
@@ -30,9 +31,8 @@ def faults_of(figures: Figures, task: str, switch: Cost) -> Cost:
     return waits + switch.times(SWITCHES * state.faults)
 
 
-def with_faults(plan: Plan, bound: Bound) -> Bound:
-    """A bound of a core some of whose jobs wait for pages, with its assumptions."""
-    paged = pages_on(plan, bound.core)
+def with_faults(plan: Plan, bound: Bound, paged: Sequence[str]) -> Bound:
+    """A bound of a core some of whose jobs wait for pages, with its assumptions. `paged`: its `pages_on`."""
     if not paged or bound.response is None:
         return bound
     said = []

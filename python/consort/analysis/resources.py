@@ -66,7 +66,7 @@ def longest_under_edf(held: Iterable[Held], level: int) -> Held | None:
 def blocking_of(plan: Plan, held: Sequence[Held], name: str) -> tuple[Held, ...]:
     """The sections that block a task for the longest time in all, once each."""
     policy = plan.cores[plan.tasks[name].core].policy
-    if policy == "fixed-priority-non-preemptive":
+    if not held or policy == "fixed-priority-non-preemptive":
         return ()  # nothing wants a resource while it is held
     level = level_of(plan, name)
     if policy == "edf":
@@ -100,10 +100,9 @@ def used_by(figures: Figures, held: Sequence[Held]) -> tuple[Used, ...]:
     return joined([figures.used(place) for place in places])
 
 
-def with_resources(plan: Plan, bound: Bound) -> Bound:
-    """A bound of a core whose tasks share resources, with what that rests on."""
+def with_resources(plan: Plan, bound: Bound, held: Sequence[Held]) -> Bound:
+    """A bound of a core whose tasks share resources, with what that rests on. `held`: its `sections_of`."""
     core = plan.cores[bound.core]
-    held = sections_of(plan, bound.core)
     if not held:
         return bound
     if core.policy == "fixed-priority-non-preemptive":

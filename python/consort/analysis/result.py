@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, overload
 
 from consort.model.quantities import Duration
 
@@ -71,6 +72,40 @@ class Steps:
         return tuple(self._steps)
 
 
+class Later(Sequence[Step]):
+    """Steps that are made when somebody looks at them.
+
+    A large system has millions, each of its bounds one for every task before it, and a table shows none.
+    """
+
+    def __init__(self, make: Callable[[], tuple[Step, ...]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> tuple[Step, ...]:
+        return self._make()
+
+    @overload
+    def __getitem__(self, place: int) -> Step: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Step, ...]: ...
+    def __getitem__(self, place: int | slice) -> Step | tuple[Step, ...]:
+        return self._made[place]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._made == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._made)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As it was made: what it would be made of is larger.
+        return tuple, (self._made,)
+
+
 # The name of a source for a figure whose description states none.
 UNSOURCED = "given"
 
@@ -117,7 +152,7 @@ class Bound:
     deadline: int | None
     source: str
     assumptions: tuple[str, ...] = ()
-    explanation: tuple[Step, ...] = ()
+    explanation: Sequence[Step] = ()
     core: str = ""
     # Notes on the bound: that it is for comparison only, that lower tasks were left out.
     notes: tuple[str, ...] = field(default=())

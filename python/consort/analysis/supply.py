@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from consort.analysis.result import Bound, Step, in_words, with_theorem
@@ -44,7 +45,7 @@ def under(bound: Bound, supply: PlannedSupply | None) -> Bound:
     )
 
 
-def _with_gaps(bound: Bound) -> tuple[Step, ...]:
+def _with_gaps(bound: Bound) -> Sequence[Step]:
     """The steps with the time without supply: they execute, and the rest of the bound is that time."""
     steps = bound.explanation
     if not steps or bound.response is None:

@@ -138,9 +138,11 @@ def response_times(
     for core, bounds in by_master.items():
         cores = together(masters, core)
         rests = joined(*(used[one] for one in cores))
+        falling = _fallbacks(plan, cores, by_master)
+        held, paged = sections_of(plan, core), pages_on(plan, core)
         for bound in bounds:
-            bound = with_resources(plan, _without_fallbacks(plan, bound, cores, by_master))
-            bound = with_faults(plan, with_reloads(plan, bound))
+            bound = with_resources(plan, _without_fallbacks(bound, falling), held)
+            bound = with_faults(plan, with_reloads(plan, bound), paged)
             found[bound.task] = replace(bound, figures=rests)
     return [found[name] for name in plan.tasks]
 
@@ -260,17 +262,22 @@ def _given_up(plan: Plan, bound: Bound) -> Bound:
     return replace(bound, deadline=deadline, notes=notes)
 
 
-def _without_fallbacks(
-    plan: Plan, bound: Bound, cores: set[str], by_master: Mapping[str, list[Bound]]
-) -> Bound:
-    """Removes bounds where a master may compute offloaded work itself: that work is in no bound."""
-    for core in cores:
-        for other in by_master[core]:
-            falls_back = plan.tasks[other.task].give_up_ps is not None
-            if falls_back and not other.schedulable and other.task != bound.task:
-                note = f"rests on {other.task} being answered in time, which is not shown; else {core}"
-                note += " computes it"
-                return replace(bound, response=None, explanation=(), notes=(*bound.notes, note))
+def _fallbacks(plan: Plan, cores: set[str], by_master: Mapping[str, list[Bound]]) -> list[tuple[str, str]]:
+    """The masters that may have to compute offloaded work themselves, each with the task."""
+    return [
+        (core, bound.task)
+        for core in cores
+        for bound in by_master[core]
+        if plan.tasks[bound.task].give_up_ps is not None and not bound.schedulable
+    ]
+
+
+def _without_fallbacks(bound: Bound, falling: Iterable[tuple[str, str]]) -> Bound:
+    """Removes a bound where a master may compute another task's work itself: that work is in no bound."""
+    for core, task in falling:
+        if task != bound.task:
+            note = f"rests on {task} being answered in time, which is not shown; else {core} computes it"
+            return replace(bound, response=None, explanation=(), notes=(*bound.notes, note))
     return bound
 
 

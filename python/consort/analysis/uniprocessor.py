@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from consort import _engine
 from consort.analysis.offsets import ANY_MOMENT, timed, timed_under_edf, with_offsets
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
-from consort.analysis.result import Bound, Step, Steps, in_words
+from consort.analysis.result import Bound, Later, Step, Steps, in_words
 from consort.analysis.supply import ticks_of_supply, times_of, under
 from consort.analysis.unitask import HasSets, Reloads, distances_in, reloading, spacing_of, ticks_of
 from consort.analysis.unitask import UniTask as UniTask
@@ -89,6 +90,7 @@ def fixed_priority(
     if cache_reload:
         assumptions = reloaded(assumptions, cache_reload)
     apart = timed(charged, levels, preemptive, supply) if limits is None else None
+    distances = distances_in(charged, tick)
     how: dict[str, Any] = {"preemptive": preemptive} if limits is None else {"threshold": limits}
     source = FP_PREEMPTIVE if preemptive else FP_NON_PREEMPTIVE
     results = []
@@ -97,6 +99,7 @@ def fixed_priority(
         if cache_reload:
             arrays, tick = ticks_of(seen, *times_of(supply))
             apart = timed(seen, levels, preemptive, supply) if limits is None else None
+            distances = distances_in(seen, tick)
         raw = within_range(
             _engine.fp_response if limits is None else _engine.fp_threshold_response,
             c=arrays["execution"],
@@ -106,7 +109,7 @@ def fixed_priority(
             level=levels,
             task=index,
             supply=ticks_of_supply(supply, tick),
-            distances=distances_in(seen, tick),
+            distances=distances,
             **how,
         )
         bound = Bound(
@@ -115,7 +118,9 @@ def fixed_priority(
             deadline=task.deadline,
             source=source if limits is None else FP_THRESHOLDS,
             assumptions=tuple(assumptions),
-            explanation=_explain(seen, index, raw, tick, _blockers(levels, index, preemptive, limits)),
+            explanation=Later(
+                partial(_explain, seen, index, raw, tick, _blockers(levels, index, preemptive, limits))
+            ),
             notes=_why_none(seen, levels, index, raw),
             core=core,
         )
@@ -152,6 +157,7 @@ def edf(
     if cache_reload:
         assumptions = reloaded(assumptions, cache_reload)
     apart = timed_under_edf(charged, supply) if preemptive else None
+    distances = distances_in(charged, tick)
     results = []
     for index, task in enumerate(tasks):
         raw = within_range(
@@ -164,7 +170,7 @@ def edf(
             task=index,
             preemptive=preemptive,
             supply=ticks_of_supply(supply, tick),
-            distances=distances_in(charged, tick),
+            distances=distances,
         )
         results.append(
             Bound(
@@ -173,7 +179,7 @@ def edf(
                 deadline=task.deadline,
                 source=EDF_PREEMPTIVE if preemptive else EDF_NON_PREEMPTIVE,
                 assumptions=tuple(assumptions),
-                explanation=_explain_edf(charged, index, raw, tick),
+                explanation=Later(partial(_explain_edf, charged, index, raw, tick)),
                 notes=_why_none(charged, [0] * len(tasks), index, raw),
                 core=core,
             )
@@ -262,10 +268,12 @@ def _thresholds(
 
 def _blockers(levels: Sequence[int], index: int, preemptive: bool, limits: Sequence[int] | None) -> list[int]:
     """The less urgent tasks of which a job that has begun keeps one waiting."""
+    if preemptive and limits is None:
+        return []
     lower = [k for k, level in enumerate(levels) if level > levels[index]]
     if limits is not None:
         return [k for k in lower if limits[k] <= levels[index]]
-    return [] if preemptive else lower
+    return lower
 
 
 def _interfere(levels: Sequence[int], index: int) -> list[int]:
