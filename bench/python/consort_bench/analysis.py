@@ -39,6 +39,16 @@ SLOT_NS, CORES = 155_250, 2
 SIMULATED_NS, SIMULATED, QUICK_SIMULATED, PEER_SETS = 10_000_000_000, 100, 20, 5
 # Tasks and cores of one large system.
 LARGE, LARGE_QUICK, LARGE_CORES = 10_000, 1_000, 64
+# The most processor time of a command on it, over that of this floor: the same file read by PyYAML in C and
+# held to the types by pydantic, with the modules that this takes.
+LARGE_LIMIT = 6
+BARE_LOAD = """
+import sys
+import yaml
+from consort.model import System
+with open(sys.argv[1]) as file:
+    System.model_validate(yaml.load(file, yaml.CBaseLoader) | {"consort": 1})
+"""
 Sets = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -104,7 +114,6 @@ def _response_times(
     different = int(np.sum(np.array(peer) != verdicts[:few]) + np.sum(one != verdicts))
     units = _engine.vector_units()
     rows.append(_row("the same, one set after another", len(c), "sets", one_seconds, "no vector unit used"))
-    goals.append(goal("rta_sets_per_s", rate, "sets/s", ">=", 10.2e6))
     if units:
         goals.append(goal("rta_vector_over_scalar", one_seconds / seconds, "", ">=", 3))
     else:
@@ -121,13 +130,12 @@ def _three_phase(
     made: Sets, options: Options, rows: list[dict[str, Any]], goals: list[dict[str, Any]]
 ) -> None:
     c, t = made
-    for method, name in (("corrected", "spm_corrected_sets_per_s"), ("literal", ""), ("round-robin", "")):
+    for method in ("corrected", "literal", "round-robin"):
         judge = partial(_engine.spm_schedulable, c, t, CORES * SLOT_NS, SLOT_NS, method)
         seconds, verdicts = best(judge, 3)
         note = f"{int(verdicts.sum())} schedulable"
         rows.append(_row(f"three-phase bound, {method}", len(c), "sets", seconds, note))
-        if name:
-            goals.append(goal(name, len(c) / seconds, "sets/s", ">=", 1.02e6))
+        if method == "corrected":
             each_seconds, each = best(partial(judge, each=True), 3)
             rows.append(_row("the same, the bound of each task computed", len(c), "sets", each_seconds, ""))
             goals.append(goal("spm_corrected_over_each", each_seconds / seconds, "", ">=", 3))
@@ -194,40 +202,63 @@ def _simso(c: NDArray[np.int64], t: NDArray[np.int64], duration: int) -> dict[st
 def _large(made: Sets, options: Options, rows: list[dict[str, Any]], goals: list[dict[str, Any]]) -> None:
     """One system of 10,000 tasks on 64 cores, by the commands that a user runs, on one CPU."""
     tasks = LARGE_QUICK if options.quick else LARGE
-    commands = {
-        "check": ["check"],
-        "analyze": ["analyze"],
-        "simulate": ["simulate", "--duration", "1s", "--no-record"],
-    }
+    consort = str(Path(sys.executable).with_name("consort"))
+    simulate = [consort, "simulate", "--duration", "1s"]
     with tempfile.TemporaryDirectory() as folder:
-        file = large_system(Path(folder), tasks, LARGE_CORES)
+        fixed, offsets, edf = (
+            large_system(Path(folder) / kind, tasks, LARGE_CORES, kind)
+            for kind in ("fixed", "offsets", "edf")
+        )
+        commands = {
+            "check": [consort, "check", fixed],
+            "analyze": [consort, "analyze", fixed],
+            "analyze_offsets": [consort, "analyze", offsets],
+            "analyze_edf": [consort, "analyze", edf],
+            "simulate": [*simulate, "--no-record", fixed],
+            "record": [*simulate, "--root", Path(folder) / "runs", fixed],
+        }
+        floor = cpu_seconds([sys.executable, "-c", BARE_LOAD, fixed])
+        rows.append(_row("PyYAML and pydantic read it", tasks, "tasks", floor, "the floor, CPU time"))
         for name, words in commands.items():
-            begin = resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run(
-                [Path(sys.executable).with_name("consort"), *words, file], capture_output=True, text=True
-            )
-            if done.returncode != 0:
-                raise ConsortError(f"consort {name} failed on a large system: {done.stderr[-300:]}")
-            end = resource.getrusage(resource.RUSAGE_CHILDREN)
-            seconds = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
-            rows.append(_row(f"consort {name}", tasks, "tasks", seconds, f"{LARGE_CORES} cores, CPU time"))
-            # A quick look is scaled to the whole.
-            goals.append(goal(f"large_{name}_s", seconds * LARGE / tasks, "s", "<=", 10))
+            seconds = cpu_seconds(words)
+            rows.append(_row(f"large: {name}", tasks, "tasks", seconds, f"{LARGE_CORES} cores, CPU time"))
+            goals.append(goal(f"large_{name}_over_load", seconds / floor, "", "<=", LARGE_LIMIT))
 
 
-def large_system(folder: Path, tasks: int, cores: int) -> Path:
-    """Writes a description of that many periodic tasks, spread over cores that are used to 60 %."""
+def cpu_seconds(command: list[Any]) -> float:
+    """The processor time that a command takes, in the program and in the kernel."""
+    begin = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    if done.returncode != 0:
+        raise ConsortError(
+            f"{' '.join(map(str, command[1:3]))} failed on a large system: {done.stderr[-300:]}"
+        )
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
+
+
+def large_system(folder: Path, tasks: int, cores: int, kind: str = "fixed") -> Path:
+    """Writes a description of that many periodic tasks, spread over cores that are used to 60 %.
+
+    `kind`: fixed priorities, the same with random offsets, or EDF.
+    """
+    folder.mkdir(exist_ok=True)
     platform = folder / "large.yaml"
     platform.write_text(
         "consort: 1\nname: large\nprocessors:\n  cpu: {isa: x86_64}\ncores:\n"
         f"  c: {{processor: cpu, count: {cores}, assumed: made up, context_switch: 0us,"
         " timer_lateness: 0us}\n"
     )
-    lines = ["consort: 1", "name: large", f"platform: {platform.name}", "assumed: made up", "tasks:"]
+    lines = ["consort: 1", "name: large", f"platform: {platform.name}", "assumed: made up"]
+    if kind == "edf":
+        lines.append("scheduling: {c: {policy: edf}}")
+    lines.append("tasks:")
     rng = np.random.default_rng(19)
     for number, period in enumerate(rng.choice([1, 2, 5, 10, 20, 50, 100, 200, 1000], tasks).tolist()):
         wcet = max(1, period * 600_000 * cores // tasks)
-        lines.append(f"  t{number}: {{period: {period}ms, wcet: {{cpu: {wcet}ns}}, on: c-{number % cores}}}")
+        offset = f"offset: {rng.integers(period * 1000)}us, " if kind == "offsets" else ""
+        given = f"period: {period}ms, {offset}wcet: {{cpu: {wcet}ns}}, on: c-{number % cores}"
+        lines.append(f"  t{number}: {{{given}}}")
     file = folder / "system.yaml"
     file.write_text("\n".join(lines) + "\n")
     return file

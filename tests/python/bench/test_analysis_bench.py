@@ -21,16 +21,19 @@ def test_analysis_goals():
     assert done.returncode in (0, 1), done.stderr
     goals = {g["name"]: g for g in json.loads(done.stdout)["goals"]}
     assert goals.keys() >= {
-        "rta_sets_per_s",
-        "spm_corrected_sets_per_s",
+        "rta_over_python",
+        "spm_corrected_over_each",
         "sim_jobs_per_s",
         "sim_traced_jobs_per_s",
         "soundness_violations",
         "figure7_s",
         "rta_vector_over_scalar",
-        "large_check_s",
-        "large_analyze_s",
-        "large_simulate_s",
+        "large_check_over_load",
+        "large_analyze_over_load",
+        "large_analyze_offsets_over_load",
+        "large_analyze_edf_over_load",
+        "large_simulate_over_load",
+        "large_record_over_load",
     }
     for name in ("soundness_violations", "rta_different_answers", "sim_different_answers"):
         assert goals[name]["value"] == 0, name

@@ -70,7 +70,7 @@ def test_the_central_mean_is_finer_than_the_clock_and_deaf_to_outliers():
 def latest(torn=0, p999=200.0):
     return [
         {"key": "snapshot-flat", "torn": torn, "backward": 0, "p999_ns": p999},
-        {"key": "snapshot-idle", "median_ns": 100.0},
+        {"key": "snapshot-idle", "median_ns": 10.0, "p999_ns": 100.0},
     ]
 
 
