@@ -111,7 +111,7 @@ def test_offloading_through_a_memory_with_figures() -> None:
     without = by_name(analyze_system(describe(tasks=tasks, channels=channels)))
     assert without["ctl"].response is None
     assert without["ctl"].missing == ("memories.unknown.access",)
-    for word in ("an access of m4 to unknown", "consort probe", "consort profile", "assumed:"):
+    for word in ("an access of m4 to unknown", "consort probe", "assumed:"):
         assert word in without["ctl"].verdict()
 
 
