@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from consort.record.store import Run
+if TYPE_CHECKING:
+    # Libraries of tables: who prints five lines needs none of them.
+    from consort.record.store import Run
 
 
 def write_report(run: Run, file: Path) -> None:

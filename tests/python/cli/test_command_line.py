@@ -149,7 +149,7 @@ def test_version() -> None:
         (["--verison"], "No such option '--verison'. Did you mean '--version'?"),
         (
             ["run", "--itertions", "3", "x.yaml"],
-            "'--itertions'. (Did you mean one of: '--duration', '--iterations'?)",
+            "'--itertions'. (Did you mean one of: '--duration', '--iterations', '--verbose'?)",
         ),
         (["run", "--iterations", "0", "x.yaml"], "0 is not in the range"),
         (["run", "--only", "remote", "x.yaml"], "'remote' is not one of"),
