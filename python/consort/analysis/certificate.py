@@ -7,12 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from consort.analysis.accelerators import asks_of
 from consort.analysis.figures import Figures, NotAnalysable
-from consort.analysis.offload import Master
 from consort.analysis.result import Bound
 from consort.analysis.system import master_of
 from consort.analysis.unitask import UniTask
+from consort.plan.lacks import CERTIFICATE, lacking_on
 from consort.plan.types import Plan
 
 # More windows than these make a file that takes Coq minutes.
@@ -83,43 +82,22 @@ def certificate_of(plan: Plan, bounds: Sequence[Bound]) -> Certificate:
     """A certificate of the bounds that the theorem covers, as they were found, for every core."""
     made = Certificate()
     known = {bound.task: bound for bound in bounds if bound.task in plan.tasks}
-    figures = Figures(plan)
+    figures, uncovered = Figures(plan), lacking_on(plan, CERTIFICATE)
     for core, planned in plan.cores.items():
-        if not planned.tasks:
+        names = list(planned.tasks)
+        if not names:
+            continue
+        if core in uncovered:
+            made.refused |= dict.fromkeys(names, uncovered[core])
             continue
         try:
-            if planned.bandwidth is not None:
-                raise NotAnalysable(f"accesses to memory on {core} have a budget")
-            names = list(planned.tasks)
-            if any(plan.tasks[name].execution == "three-phase" for name in names):
-                raise NotAnalysable(f"{core} executes three-phase tasks")
             master, _ = master_of(figures, core, names)
-            _covered(core, master)
-            for name in names:
-                if asks_of(figures, name, sleeps=False):
-                    raise NotAnalysable(f"{name} asks accelerators, and waits for them")
         except NotAnalysable as error:
-            made.refused |= dict.fromkeys(planned.tasks, str(error))
+            made.refused |= dict.fromkeys(names, str(error))
             continue
         responses = [known[name].response for name in names]
         made.add(core, [task.without_waits() for task in master.tasks], responses, master.context_switch)
     return made
-
-
-def _covered(core: str, master: Master) -> None:
-    if master.policy != "fixed-priority":
-        raise NotAnalysable(
-            f"certificates are for preemptive fixed priorities, and {core} has {master.policy}"
-        )
-    if master.supply is not None:
-        raise NotAnalysable(f"{core} has a supply")
-    if master.cache is not None or any(master.reloads):
-        raise NotAnalysable(f"jobs on {core} load their caches again after preemptions")
-    for task in master.tasks:
-        if task.threshold is not None:
-            raise NotAnalysable(f"{task.name} has a preemption threshold")
-        if task.returns:
-            raise NotAnalysable(f"{task.name} gives {core} up while it waits")
 
 
 def _charged(tasks: Sequence[UniTask], switch: int) -> list[_Charged]:

@@ -21,6 +21,8 @@ from consort.plan.arrivals import not_followed, releasing
 from consort.plan.types import Plan, PlannedCore, PlannedTask
 
 SIMULATION, LINUX, VIRTUAL, BOARD, KERNEL = "simulation", "linux", "virtual", "board", "scratchpad kernel"
+# Bounds as theorems that Coq checks.
+CERTIFICATE = "certificate"
 EXECUTED = (LINUX, VIRTUAL, BOARD)
 
 
@@ -69,7 +71,8 @@ def _tasks(key: str, true: Callable[[PlannedTask], object]) -> Feature:
     def found(plan: Plan) -> Iterator[Found]:
         for name, task in plan.tasks.items():
             if true(task):
-                yield Found(("tasks", name, key), {"task": name, "execution": task.execution, "key": key})
+                names = {"task": name, "core": task.core, "execution": task.execution, "key": key}
+                yield Found(("tasks", name, key), names)
 
     return found
 
@@ -79,9 +82,8 @@ def _cores(key: str, true: Callable[[PlannedCore], object]) -> Feature:
         for name, core in plan.cores.items():
             if true(core):
                 away = [task for task in core.tasks if plan.tasks[task].worker is not None]
-                yield Found(
-                    entry_of(plan, name, key), {"core": name, "away": next(iter(away), ""), "key": key}
-                )
+                names = {"core": name, "policy": core.policy, "away": next(iter(away), ""), "key": key}
+                yield Found(entry_of(plan, name, key), names)
 
     return found
 
@@ -161,7 +163,10 @@ FEATURES: dict[str, Feature] = {
     "supply": _cores("supply", lambda core: core.supply),
     "bandwidth": _cores("bandwidth", lambda core: core.bandwidth),
     "cache_reload": _cores("cache_reload", lambda core: core.cache_reload_ps is not None),
+    "cache_reload above 0": _cores("cache_reload", lambda core: core.cache_reload_ps),
     "cache": _cores("cache", lambda core: core.cache),
+    "three-phase": _cores("policy", lambda core: core.policy == "three-phase"),
+    "policy other than fixed-priority": _cores("policy", lambda core: core.policy != "fixed-priority"),
     "service: fifo": _cores("service", lambda core: core.service != "priority"),
     "wait: sleep, without preemption": _sleeping("fixed-priority-non-preemptive", 1),
     "wait: sleep, by deadline": _sleeping("edf", 2),
@@ -184,6 +189,11 @@ FEATURES: dict[str, Feature] = {
     ),
     "self_suspension of a three-phase task": _tasks(
         "self_suspension", lambda task: task.self_suspension_ps and task.execution == "three-phase"
+    ),
+    "preemption_threshold": _tasks("preemption_threshold", lambda task: task.threshold is not None),
+    "requests": _tasks("requests", lambda task: task.requests),
+    "jobs that wait for no page": _tasks(
+        "on", lambda task: task.worker is not None or task.self_suspension_ps
     ),
     "jitter": _tasks("jitter", lambda task: task.jitter_ps),
     "jitter of a three-phase task": _tasks(
@@ -382,6 +392,22 @@ LACKS: tuple[Lack, ...] = (
         (KERNEL,),
         "the kernel records no data on its way, so that no chain can be judged; remove it",
     ),
+    # Certificates of bounds, which are theorems on preemptive fixed priorities.
+    Lack("bandwidth", (CERTIFICATE,), "accesses to memory on {core} have a budget"),
+    Lack("three-phase", (CERTIFICATE,), "{core} executes three-phase tasks"),
+    Lack(
+        "policy other than fixed-priority",
+        (CERTIFICATE,),
+        "certificates are for preemptive fixed priorities, and {core} has {policy}",
+    ),
+    Lack("supply", (CERTIFICATE,), "{core} has a supply"),
+    *(
+        Lack(key, (CERTIFICATE,), "jobs on {core} load their caches again after preemptions")
+        for key in ("cache", "cache_reload above 0")
+    ),
+    Lack("preemption_threshold", (CERTIFICATE,), "{task} has a preemption threshold"),
+    Lack("jobs that wait for no page", (CERTIFICATE,), "{task} gives {core} up while it waits"),
+    Lack("requests", (CERTIFICATE,), "{task} asks accelerators, and waits for them"),
 )
 
 
@@ -390,3 +416,12 @@ def lacking(plan: Plan, target: str, at: Callable[..., BadInput]) -> Iterator[Ba
     for row in LACKS:
         for found in FEATURES[row.feature](plan) if target in row.targets else ():
             yield at(found.place, row.why.format(target=target, **found.names), at_key=row.at_key)
+
+
+def lacking_on(plan: Plan, target: str) -> dict[str, str]:
+    """By core: the first reason that a target cannot honour what is on it."""
+    reasons: dict[str, str] = {}
+    for row in LACKS:
+        for found in FEATURES[row.feature](plan) if target in row.targets else ():
+            reasons.setdefault(str(found.names["core"]), row.why.format(target=target, **found.names))
+    return reasons

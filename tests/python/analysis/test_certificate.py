@@ -8,15 +8,21 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from consort.analysis.certificate import Certificate
+from consort.analysis.certificate import Certificate, certificate_of
 from consort.analysis.coq import check
+from consort.analysis.system import analyze_system
 from consort.analysis.uniprocessor import fixed_priority
 from consort.analysis.unitask import UniTask
 from consort.errors import SystemFails
+from consort.plan import plan
 from effort import PATIENCE
 from test_rta import AVIONICS, PUBLISHED, make
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "simulate"))
+import small
 
 CONSORT = Path(sys.executable).with_name("consort")
 LEHOCZKY = [(26, 70), (62, 100, 118)]
@@ -67,6 +73,33 @@ def test_what_the_theorem_does_not_cover_is_refused() -> None:
     low.add("core", make(*LEHOCZKY), [26, 117], 0)
     assert low.claims == {"t0": 26}
     assert low.refused == {"t1": "its bound is lower than windows without offsets and distances show"}
+
+
+@pytest.mark.parametrize(
+    ("task", "scheduling", "why"),
+    [
+        ({"self_suspension": 1}, {}, "a gives m-0 up while it waits"),
+        ({}, {"policy": "edf"}, "certificates are for preemptive fixed priorities, and m-0 has edf"),
+        ({}, {"cache_reload": "1us"}, "jobs on m-0 load their caches again after preemptions"),
+        (
+            {},
+            {"supply": {"kind": "periodic-server", "budget": "40us", "period": "50us"}},
+            "m-0 has a supply",
+        ),
+        ({"priority": 1, "preemption_threshold": 2}, {}, "a has a preemption threshold"),
+    ],
+)
+def test_features_that_no_certificate_covers_are_named_for_their_core_alone(
+    task: dict[str, Any], scheduling: dict[str, Any], why: str
+) -> None:
+    tasks = {
+        "a": {"wcet": 5, "period": 100, **task},
+        "b": {"wcet": 5, "period": 100, **({"priority": 2} if "priority" in task else {})},
+        "c": {"wcet": 5, "period": 100, "on": "m-1"},
+    }
+    made = plan(small.system(tasks, scheduling={"m-0": scheduling}), "analysis")
+    found = certificate_of(made, analyze_system(made))
+    assert found.refused == {"a": why, "b": why} and found.claims.keys() == {"c"}
 
 
 def test_names_do_not_end_comments() -> None:
