@@ -34,9 +34,13 @@ class Places:
     mode: str | None = None
     changed: Mapping[str, Override] = field(default_factory=dict)
     """By task: what the mode changes."""
+    read: Document | None = None
+    """What was read of the file, where that is at hand."""
 
     @cached_property
     def document(self) -> Document:
+        if self.read is not None:
+            return self.read
         return read_document(self.file) if self.file.is_file() else Document.of_data({}, self.file)
 
     def __call__(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:

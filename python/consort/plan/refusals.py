@@ -34,7 +34,7 @@ class _Refusals:
         self.plan = plan
         self.target = target
         changed = {} if plan.mode is None else whole.modes[plan.mode].overrides
-        self._at = Places(whole.file, plan.mode, changed)
+        self._at = Places(whole.file, plan.mode, changed, whole.document)
 
     def problems(self) -> list[BadInput]:
         rules = [self._communication, self._workers, self._dma, self._links]
