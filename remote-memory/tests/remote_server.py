@@ -55,5 +55,7 @@ def serving(place: Path, size: str = "256MiB", more: Sequence[str] = ()) -> Iter
     assert process.stdout is not None
     with process, process.stdout:
         ready = next(line for line in process.stdout if line.startswith("ready "))
-        yield RemoteServer(place, ready.split()[1], pid=process.pid)
-        process.terminate()
+        try:
+            yield RemoteServer(place, ready.split()[1], pid=process.pid)
+        finally:
+            process.terminate()
