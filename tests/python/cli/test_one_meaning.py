@@ -39,6 +39,8 @@ def test_right_or_refused(
     (folder / "system.yaml").write_text(f"consort: 1\nassumed: x\nplatform: {chosen}\n{case['system']}")
     for command, (status, *says) in case["answers"].items():
         first, *options = command.split()
+        # Each figure, not the five lines alone.
+        options += ["-v"] if first in ("analyze", "simulate") and "--json" not in options else []
         with pytest.raises(SystemExit) as ended:
             main([first, "system.yaml", *options])
         said = "".join(capsys.readouterr())

@@ -38,7 +38,7 @@ def test_an_excess_that_the_machine_may_have_made_is_undecided(tmp_path: Path) -
     assert verdict.ok == "undecided"
     (row,) = (row for row in verdict.rows if row.quantity == "response")
     assert row.outcome == "cannot be shown" and row.above == 1
-    assert "servo: response up to 24.000 µs, bound 22.000 µs" in verdict.summary
+    assert "servo: response, longest 24.000 µs, bound 22.000 µs" in verdict.summary
     assert "which this machine cannot show: it stops a core for up to 90" in verdict.summary
     assert "stopped 501 times a second, longest 90" in verdict.machine
     assert verdict.data["stops"]["longest_ns"] == 90 * US
