@@ -12,7 +12,7 @@ from consort.record.store import Run
 from consort.report.brief import Brief, Timed, listed, worst
 from consort.report.lines import headline
 from consort.report.terminal import outcome
-from consort.report.units import figure_unit, jobs_of, microseconds
+from consort.report.units import duration, figure_unit, jobs_of, microseconds, number
 
 _FAILED = ("above bound", "late", "not seen")
 _OF_TASKS, _OF_CHAINS = ("response",), ("reaction", "age")
@@ -121,10 +121,27 @@ def _next(run: Run, judged: list[dict[str, Any]], description: str, removable: C
     culprits = [pause["culprit"] for c in judged for pause in c["verdict"]["pauses"]]
     removed = [culprit for culprit in culprits if culprit in removable]
     if removed and description and not run.data["environment"].get("prepared"):
-        return f"consort run {description} --prepare, as root, without {listed(removed)}; or {page}"
+        return f"consort run {description} --prepare, as root, which keeps away: {listed(removed)}; or {page}"
     if run.held is Held.UNDECIDED and culprits:
         return f"consort doctor, which says what disturbs; or {page}"
     return f"{page}, which shows every job; -v prints every figure"
+
+
+def _disturbed(verdict: Mapping[str, Any]) -> str:
+    """How much the machine disturbed, and for how long it stops a core that does nothing else."""
+    total = {
+        name: sum(task[name] for task in verdict["tasks"])
+        for name in ("released", "disturbed", "disturbed_misses")
+    }
+    said = (
+        f"it disturbed {number(total['disturbed'])} of {jobs_of(total['released'])}, of which"
+        f" {number(total['disturbed_misses'])} missed their deadlines"
+    )
+    stops = verdict.get("stops")
+    if stops is None or not stops["count"]:
+        return said
+    often = number(round(stops["per_second"]))
+    return f"{said}; it stops a core {often} times a second, for up to {duration(stops['longest_ns'])}"
 
 
 def opening_of_page(run: Run) -> list[tuple[str, str]]:
@@ -138,7 +155,7 @@ def opening_of_page(run: Run) -> list[tuple[str, str]]:
         here = f"`consort run {file} --for virtual`, with the steps themselves" if simulated else ""
         here = here or f"`consort run {file}` without the option that names a target, on this machine"
         return [("The machine", "these times are no machine's: they are the same everywhere"), ("Next", here)]
-    machine = [f"{c['key']}: {c['verdict']['machine']}" for c in judged if c["verdict"]["machine"]]
+    machine = [f"{c['key']}: {_disturbed(c['verdict'])}" for c in judged if c["verdict"]["machine"]]
     after = "`consort doctor` says what disturbs, `consort run --prepare` takes away what can be taken away"
     if not machine:
         after = f"`consort simulate {file}`, which sees what this run did not"

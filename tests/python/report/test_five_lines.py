@@ -135,7 +135,7 @@ def recorded(tmp_path: Path, last_us: int, *, stopped: str = "") -> Run:
     raw = made.write(tmp_path / "raw")
     bounds = Bounds((Limit("servo", "response", 40 * US, "theorem 4"),))
     with RunWriter("drive", "application", tmp_path / "runs", command=[]) as writer:
-        writer.add_configuration("local-off", "local", raw, verdict=judge(None, raw, bounds))
+        writer.add_configuration("local-off", "local", raw, verdict=judge(raw, bounds))
     assert writer.run is not None
     return writer.run
 
@@ -164,7 +164,8 @@ def test_what_preparing_the_machine_would_have_removed(tmp_path: Path) -> None:
     (pause,) = run.configurations[0]["verdict"]["pauses"]
     said = parted(brief_of_run(run, "system.yaml", [pause["culprit"]]).lines())
     assert said["cause"].startswith("the machine: m0: ")
-    assert said["next"].startswith(f"consort run system.yaml --prepare, as root, without {pause['culprit']}")
+    assert said["next"].startswith("consort run system.yaml --prepare, as root, which keeps away: ")
+    assert pause["culprit"] in said["next"]
     assert "--prepare" not in parted(brief_of_run(run, "system.yaml", ["another"]).lines())["next"]
 
 
