@@ -8,7 +8,7 @@ say, but for those of bounds alone; a plan has for each core what of the table i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -535,6 +535,18 @@ ROWS: tuple[Row, ...] = (
 )
 
 
+def _places(rows: Sequence[Row]) -> Mapping[str, tuple[int, ...]]:
+    """The places of each feature's rows in the table: few features are there at all."""
+    return {
+        feature: tuple(place for place, row in enumerate(ROWS) if row.feature == feature and row in rows)
+        for feature in dict.fromkeys(row.feature for row in rows)
+    }
+
+
+_ROWS_OF = _places(ROWS)
+_REFUSED = _places([row for row in ROWS if row.refused])
+
+
 def cores_of(system: System) -> list[OnCore]:
     """The cores with tasks, and what else is scheduled."""
     names = dict.fromkeys(
@@ -544,20 +556,27 @@ def cores_of(system: System) -> list[OnCore]:
     return [OnCore(system, name) for name in (*names, *(e for e in system.scheduling if e not in used))]
 
 
+def _found(core: OnCore, rows_of: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[int, Use, str]]:
+    """What some rows say of a core: the row's place in the table, the use that conflicts, the message."""
+    there = sorted(place for feature, places in rows_of.items() if core.uses(feature) for place in places)
+    return ((place, use, text) for place in there for use, text in ROWS[place].found(core))
+
+
 def refused(system: System) -> Iterator[tuple[OnCore, Location, str, bool]]:
-    """The conflicts that check refuses: core, location, message, and true if the error points at the key."""
-    cores = cores_of(system)
-    for row in ROWS:
-        for core in cores if row.refused else ():
-            for use, text in row.found(core):
-                yield core, use.place, text, row.at_key or use.at_key
+    """The conflicts that check refuses: core, location, message, and true if the error points at the key.
+
+    They come in the order of the rows.
+    """
+    found = [(core, *one) for core in system.on_cores() for one in _found(core, _REFUSED)]
+    for core, place, use, text in sorted(found, key=lambda one: one[1]):
+        yield core, use.place, text, ROWS[place].at_key or use.at_key
 
 
 def unbounded(system: System) -> dict[str, tuple[str, ...]]:
     """Reasons that nothing on a core has a bound, by core."""
     found = {
-        core.name: tuple(f"{spell(use.place)}: {text}" for row in ROWS for use, text in row.found(core))
-        for core in cores_of(system)
+        core.name: tuple(f"{spell(use.place)}: {text}" for _, use, text in _found(core, _ROWS_OF))
+        for core in system.on_cores()
     }
     return {core: reasons for core, reasons in found.items() if reasons}
 

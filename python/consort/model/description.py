@@ -17,6 +17,7 @@ from consort.model.accelerators import Accelerator
 from consort.model.base import Name, NonEmpty, Once, Version, group_of
 from consort.model.batches import takes_several
 from consort.model.channel import Chain, Channel
+from consort.model.conflicts import OnCore, cores_of
 from consort.model.document import Document, read_document
 from consort.model.emit import write_yaml
 from consort.model.figures import Provenance, Sourced
@@ -27,7 +28,7 @@ from consort.model.kinds import (
 )
 from consort.model.mode import Mode
 from consort.model.mode_changes import ModeChanges
-from consort.model.modes import overridden
+from consort.model.modes import offloaded_anywhere, overridden
 from consort.model.platform import Core, Device, Platform, figures_in
 from consort.model.quantities import Duration
 from consort.model.references import StepReference
@@ -89,6 +90,7 @@ class System(Sourced):
     _document: Once[Document] = PrivateAttr(default_factory=Once)
     _platform: Platform | None = PrivateAttr(default=None)
     _ends: Once[tuple[dict[str, str], dict[str, list[str]]]] = PrivateAttr(default_factory=Once)
+    _on_cores: Once[list[OnCore]] = PrivateAttr(default_factory=Once)
     _at: Once[dict[str, dict[str, Task]]] = PrivateAttr(default_factory=Once)
 
     @property
@@ -121,6 +123,17 @@ class System(Sourced):
         computing = dict.fromkeys(task.on for task in self.tasks.values())
         return list(masters | computing | dict.fromkeys(one.on for one in self.accelerators.values()))
 
+    def offloads(self, task: str) -> list[tuple[str | None, str]]:
+        """The masters and workers of a task that is offloaded as it stands, or in one of the modes."""
+        described = self.tasks[task]
+        entries = [(described.execution, described.master, described.on)]
+        for mode in self.modes.values():
+            one = mode.overrides.get(task)
+            if one is not None:
+                execution = one.execution or described.execution
+                entries.append((execution, one.master or described.master, one.on or described.on))
+        return [(master, worker) for execution, master, worker in entries if execution == "offloaded"]
+
     def workers(self) -> list[str]:
         """The cores that compute for a master."""
         return list(dict.fromkeys(t.on for t in self.tasks.values() if t.execution == "offloaded"))
@@ -139,10 +152,11 @@ class System(Sourced):
     def known_core(self, name: str) -> Core | None:
         """A core of the platform; None where there is none of the name, or no platform."""
         platform = self._platform
-        try:
-            return None if platform is None else platform.core(name)
-        except LookupError:
-            return None
+        return None if platform is None else platform.known_core(name)
+
+    def on_cores(self) -> list[OnCore]:
+        """What each core has of the features that exclude each other."""
+        return self._on_cores.of(self, lambda: cores_of(self))
 
     def wcet(self, task: str) -> Duration | None:
         """The worst-case execution time of a task where it is placed, as it is executed."""
@@ -245,13 +259,14 @@ class System(Sourced):
         channels = data.get("channels", {})
         for name in list(channels):
             owner, dot, _ = name.rpartition(".")
-            if dot and data["tasks"][owner].get("execution") != "offloaded":
+            if dot and not offloaded_anywhere(owner, data):
                 del channels[name]
         return self._of(data)
 
     def _of(self, data: dict[str, Any]) -> System:
         """Another system of the same file and platform; a core that is no master any more awaits nothing."""
-        masters = {task.get("master") for task in data["tasks"].values()}
+        overrides = [mode.get("overrides", {}) for mode in data.get("modes", {}).values()]
+        masters = {task.get("master") for tasks in (data["tasks"], *overrides) for task in tasks.values()}
         masters |= {task["on"] for task in data["tasks"].values() if task.get("requests")}
         awaiting = masters | {group_of(str(master)) for master in masters}
         for name, scheduling in data.get("scheduling", {}).items():

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
-from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_serializer, model_validator
+from pydantic import BeforeValidator, Field, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
 from consort.model.base import Described, NonEmpty
@@ -52,24 +52,28 @@ class Sourced(Described):
     simulated: NonEmpty | None = _source("Produced by a simulator: which.", "consort simulate")
     assumed: NonEmpty | None = _source("Chosen, not known: why.", "a quarter of the period")
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _one_kind(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
-        result = handler(value)
-        given = [kind for kind in KINDS if getattr(result, kind) is not None]
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        given = () if _SOURCES.isdisjoint(self.model_fields_set) else _given(self)
         if len(given) > 1:
             text = f"a figure has one source, here stand {' and '.join(given)}; keep one of them"
             raise PydanticCustomError("consort_value", "{text}", {"text": text})
-        return result
+        return self
 
     @property
     def provenance(self) -> Provenance | None:
         """The provenance of the figures, if it is stated here."""
-        for kind in KINDS:
-            source = getattr(self, kind)
-            if source is not None:
-                return Provenance(kind, source)
-        return None
+        # Most figures have none of their own.
+        if _SOURCES.isdisjoint(self.model_fields_set):
+            return None
+        return next((Provenance(kind, getattr(self, kind)) for kind in _given(self)), None)
+
+
+_SOURCES = frozenset(KINDS)
+
+
+def _given(part: Sourced) -> list[Kind]:
+    return [kind for kind in KINDS if getattr(part, kind) is not None]
 
 
 class Figure(Sourced, Generic[Q]):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 # A task has one of them.
@@ -25,3 +26,10 @@ def overridden(task: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     if changes.get("execution") in ("local", "three-phase"):
         gone |= OFFLOADED_ONLY
     return {**{key: value for key, value in task.items() if key not in gone}, **changes}
+
+
+def offloaded_anywhere(task: str, data: Mapping[str, Any]) -> bool:
+    """True if a task of a description, as plain data, is offloaded: as it stands, or in one of the modes."""
+    overrides = (mode.get("overrides", {}).get(task, {}) for mode in data.get("modes", {}).values())
+    entries = (data["tasks"].get(task, {}), *overrides)
+    return any(entry.get("execution") == "offloaded" for entry in entries)

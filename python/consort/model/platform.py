@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field, PrivateAttr
 
@@ -159,16 +159,24 @@ class Platform(Described):
     )
 
     _named: Once[dict[str, Core]] = PrivateAttr(default_factory=Once)
+    _figures: Once[list[tuple[str, object, Provenance | None]]] = PrivateAttr(default_factory=Once)
 
     def core(self, name: str) -> Core:
         """A core by its name; `LookupError` with what was wrong where there is none."""
+        found = self.known_core(name)
+        if found is None:
+            raise LookupError(self.unknown_core(name))
+        return found
+
+    def known_core(self, name: str) -> Core | None:
+        """A core by its name; None where there is none."""
         # Each task asks for its own several times.
         named = self._named.of(self.cores, dict)
         if name not in named:
             group, index = numbered(name)
             found = self.cores.get(group)
             if found is None or index is None or index >= found.count:
-                raise LookupError(self.unknown_core(name))
+                return None
             named[name] = Core(name, group, index, found.processor, self.processors[found.processor], found)
         return named[name]
 
@@ -192,7 +200,8 @@ class Platform(Described):
 
     def figures(self) -> list[tuple[str, object, Provenance | None]]:
         """Every figure of the platform: where it stands, its value, and where it comes from."""
-        return list(figures_in(self))
+        # Each plan of a system asks for them.
+        return self._figures.of(self, lambda: list(figures_in(self)))
 
     def to_json(self) -> dict[str, Any]:
         """The platform with every default filled in; it is itself a valid platform description."""
@@ -232,7 +241,7 @@ def figures_in(
         yield place, part.value, source
         return
     if isinstance(part, BaseModel):
-        for name, key in keys_of(type(part)):
+        for name, key in keys_of_parts(type(part)):
             inside = getattr(part, name)
             # Counts of parts that state a source are figures too.
             if isinstance(inside, int) and not isinstance(inside, bool) and isinstance(part, Sourced):
@@ -247,9 +256,16 @@ def figures_in(
 
 
 @cache
-def keys_of(part: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    """The fields of a part of a model, and how a description spells them."""
-    return tuple((name, field.alias or name) for name, field in part.model_fields.items())
+def keys_of_parts(part: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """The fields of a part of a model that can have parts or counts, and how a description spells them."""
+    fields = part.model_fields.items()
+    return tuple((name, field.alias or name) for name, field in fields if _has_parts(field.annotation))
+
+
+def _has_parts(annotation: Any) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, (BaseModel, dict, int)):
+        return annotation is not bool
+    return any(_has_parts(one) for one in (get_origin(annotation), *get_args(annotation)) if one is not None)
 
 
 def platform_folders() -> list[Path]:

@@ -164,7 +164,7 @@ def _execution(view: View, system: System) -> Problems:
 @typed
 def _channel_names(view: View, system: System) -> Problems:
     described = view.written("tasks")
-    offloaded = [name for name, task in system.tasks.items() if task.execution == "offloaded"]
+    offloaded = [name for name in system.tasks if system.offloads(name)]
     valid = [f"{task}.{end}" for task in offloaded for end in ("in", "out")]
     for name, channel in system.channels.items():
         here: Location = ("channels", name)
@@ -179,10 +179,10 @@ def _channel_names(view: View, system: System) -> Problems:
             text = f"{name!r} is no channel; channels are <task>.in and <task>.out of offloaded tasks"
             yield from view.say(here, f"{text}; {nearest(name, valid, 'channels')}", at_key=True)
         elif owner in system.tasks and not view.wrong_within("tasks", owner, "execution"):
-            execution = system.tasks[owner].execution
-            if execution != "offloaded":
-                text = f"the task {owner!r} is {execution} and has no channels; remove {name!r}, or write"
-                yield from view.say(here, f"{text} 'execution: offloaded' there", at_key=True)
+            if owner not in offloaded:
+                text = f"the task {owner!r} is {system.tasks[owner].execution} and has no channels; remove"
+                text = f"{text} {name!r}, or write 'execution: offloaded' there"
+                yield from view.say(here, text, at_key=True)
             elif channel.kind != "periodic":
                 text = f"{name!r} carries a block for each job of {owner!r}; write periodic"
                 yield from view.say((*here, "kind"), text)

@@ -141,7 +141,7 @@ def _called(cores: Iterable[str]) -> set[str]:
 def check_waits(view: View, system: System) -> Problems:
     """Checks that only cores that await answers have the key for how they wait."""
     tasks = system.tasks.values()
-    masters = _called(task.master for task in tasks if task.execution == "offloaded" and task.master)
+    masters = _called(master for name in system.tasks for master, _ in system.offloads(name) if master)
     masters |= _called(task.on for task in tasks if task.requests)
     for name, scheduling in system.scheduling.items():
         if scheduling.wait is not None and name not in masters:
@@ -154,7 +154,7 @@ def check_waits(view: View, system: System) -> Problems:
 @typed
 def check_service(view: View, system: System) -> Problems:
     """Checks that only cores that serve requests have the key for how they serve them."""
-    workers = _called(system.workers())
+    workers = _called(worker for name in system.tasks for _, worker in system.offloads(name))
     for name, scheduling in system.scheduling.items():
         if scheduling.service is not None and name not in workers:
             text = f"{name!r} is no worker, so there is no request that it serves; remove 'service'"

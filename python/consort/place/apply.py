@@ -9,7 +9,7 @@ from typing import Any
 from consort.model import System
 from consort.model.base import group_of
 from consort.model.load import system_from_data
-from consort.model.modes import overridden
+from consort.model.modes import offloaded_anywhere, overridden
 from consort.place.problem import Choice, Decision, Place, Problem
 from consort.place.settings import Setting
 
@@ -132,7 +132,7 @@ def _without_leftovers(data: dict[str, Any]) -> None:
     channels = data.get("channels", {})
     for name in list(channels):
         owner, dot, _ = name.rpartition(".")
-        if dot and data["tasks"][owner].get("execution") != "offloaded":
+        if dot and not offloaded_anywhere(owner, data):
             del channels[name]
     for key, cores in zip(("wait", "service"), offloads(data), strict=True):
         named = entries_of(cores)

@@ -52,7 +52,9 @@ def plan_channels(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str,
     for name in names:
         owner, dot, end = name.rpartition(".")
         if dot:
-            planned[name] = _exchange(system, name, tasks[owner], end)
+            # One that only a mode offloads has these channels in that mode.
+            if tasks[owner].worker is not None:
+                planned[name] = _exchange(system, name, tasks[owner], end)
         else:
             planned[name] = _free(system, name, tasks)
     return planned

@@ -14,7 +14,7 @@ from consort.errors import BadInput
 from consort.model import BadDescription, Duration, Figure, System
 from consort.model.conflicts import unbounded
 from consort.model.figures import Sourced
-from consort.model.platform import keys_of
+from consort.model.platform import keys_of_parts
 from consort.model.problems import nearest
 from consort.model.textvalue import WrongValue
 from consort.plan.accelerators import plan_accelerators
@@ -228,8 +228,10 @@ def _sources(part: object, place: str = "") -> Iterator[Source]:
     if isinstance(part, Sourced) and part.provenance is not None:
         value = str(part.value) if isinstance(part, Figure) else ""
         yield Source(place or "all other figures", value, str(part.provenance))
+    if isinstance(part, Figure):
+        return
     if isinstance(part, BaseModel):
-        parts = [(key, getattr(part, name)) for name, key in keys_of(type(part))]
+        parts = [(key, getattr(part, name)) for name, key in keys_of_parts(type(part))]
     else:
         parts = list(part.items()) if isinstance(part, dict) else []
     for key, inside in parts:

@@ -64,6 +64,7 @@ def _boxes(*tasks: str) -> dict[str, Any]:
 NEEDS: dict[str, dict[str, Any]] = {
     "second chain": {"chains": {"way": {"communication": "let"}}},
     "logical channel": {"chains": {"way": {"communication": "let"}}},
+    "modes that offload": {"channels": _boxes("d")},
     "fail-over": {"tasks": {"c": {"footprint": {"data": "64B"}}}},
 }
 # Keys that act of offloaded tasks alone, and a worker for which two jobs wait, the less urgent one first.

@@ -204,3 +204,12 @@ def test_access_costs() -> None:
     # Rounded up to whole picoseconds.
     assert ddr.access_picoseconds(64, "a72") == 150_000 - (-64 * Fraction(10**12, 3 * 10**9) // 1)
     assert ddr.address == 0
+
+
+def test_a_copy_has_the_cores_and_figures_of_its_own_content() -> None:
+    platform = load_platform(ROOT / "platforms" / "linux-host.yaml")
+    place = "cores.master.context_switch"
+    assert platform.known_core("master-0") is not None and place in {one[0] for one in platform.figures()}
+    less = platform.model_copy(update={"cores": {"worker": platform.cores["worker"]}})
+    assert less.known_core("master-0") is None and place not in {one[0] for one in less.figures()}
+    assert platform.known_core("master-0") is not None and place in {one[0] for one in platform.figures()}

@@ -260,6 +260,23 @@ class TestRefusals:
             found = [text.partition(":")[0] for text in refused(described, name) if "remote memory" in text]
             assert found == (["channels.c.memory"] if TARGETS[name].executes else []), name
 
+    def test_a_task_that_one_mode_offloads_has_its_channels_and_its_cores_waits_there(self) -> None:
+        ends = {f"a.{end}": {"memory": "shm", "size": "8B"} for end in ("in", "out")}
+        away = {"away": {"overrides": {"a": AWAY}}, "here": {"overrides": {"a": {"wcet": "20us"}}}}
+        more = {"scheduling": {"m-0": {"wait": "sleep"}, "w-0": {"service": "fifo"}}, "channels": ends}
+        described = system({"a": {}}, modes=away, **more)
+        assert [*plan(described, "analysis").channels] == []
+        assert [*plan(described, "analysis", mode="here").channels] == []
+        made = plan(described, "analysis", mode="away")
+        assert {name: channel.bytes for name, channel in made.channels.items()} == {"a.in": 8, "a.out": 8}
+        assert (made.cores["m-0"].wait, made.cores["w-0"].service) == ("sleep", "fifo")
+        # Other changes of the same task leave what only the mode has.
+        changed = described.changed({"a": {"wcet": "30us"}})
+        assert plan(changed, "analysis", mode="away").cores["m-0"].wait == "sleep"
+        assert plan(changed, "analysis", mode="away").channels["a.in"].bytes == 8
+        with pytest.raises(BadInput, match=r"a.in.*the task 'a' is local and has no channels"):
+            system({"a": {}}, modes={"here": away["here"]}, channels=ends)
+
     def test_a_refusal_in_a_mode_points_at_the_mode(self) -> None:
         described = system(
             {"a": {"step": "stand-in"}}, modes={"slow": {"overrides": {"a": {"period": "1000.5ns"}}}}
