@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program of all descriptions whose tasks are stand-ins, in virtual time: what others compile in, it
-// reads from the plan image. No time goes by while a block is copied, so that its blocks are one word,
-// whatever their size.
+// What the programs of all descriptions have whose tasks are stand-ins: what others compile in, they read
+// from the plan image. Their blocks are one word.
+#include "consort/linux/executive/stand_ins.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
@@ -11,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/plan_file.hpp"
 
 namespace consort::linux_port {
@@ -137,7 +137,9 @@ std::vector<plan::End> ends_of(const plan::Image& image, std::uint32_t task) {
     return found;
 }
 
-Catalogue catalogue_of(const std::string& path) {
+}  // namespace
+
+Catalogue stand_ins_of(const std::string& path) {
     Catalogue catalogue;
     if (path.empty()) {
         return catalogue;  // asked for layouts alone
@@ -197,11 +199,4 @@ Catalogue catalogue_of(const std::string& path) {
     return catalogue;
 }
 
-}  // namespace
-
 }  // namespace consort::linux_port
-
-int main(int argc, char** argv) {
-    return consort::linux_port::executive(argc, argv, &consort::linux_port::catalogue_of,
-                                          &consort::linux_port::run_in_virtual_time);
-}

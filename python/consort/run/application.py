@@ -132,7 +132,7 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
         )
     progress("building", None)
     if reads_its_plan(made):
-        program = stand_ins_program(system.file, sanitize=wanted.sanitize)
+        program = stand_ins_program(made, sanitize=wanted.sanitize)
         described = _described(program, plans)
     else:
         program = build_application(made, sanitize=wanted.sanitize)
@@ -258,8 +258,8 @@ def _described(program: Path, plans: ModePlans) -> dict[str, Any]:
 def _image(
     plans: ModePlans, described: Mapping[str, Any], duration: int, options: Options, scratch: Path
 ) -> Path | None:
-    """The file of the plan image that a program in virtual time reads; None of another."""
-    if plans.whole.target != "virtual":
+    """The file of the plan image that a program reads; None of one that has its plan."""
+    if plans.whole.target != "virtual" and not reads_its_plan(plans.whole):
         return None
     file = scratch / "plan.img"
     keeps = keeping(described)

@@ -30,9 +30,13 @@ UNITS = ("linux/src/executive.cpp",)
 VIRTUAL = ("linux/src/in_virtual_time.cpp", "virtual/src/machine.cpp", "virtual/src/fiber.cpp")
 # The first finding ends the process, so that it is that of the job that the executive names.
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
-# The program of stand-ins in virtual time, and the largest channels that it has.
-STAND_INS = (*UNITS, *VIRTUAL, "linux/src/stand_ins.cpp")
+# The programs of stand-ins, and the largest channels that they have.
+STAND_INS = ("linux/src/stand_ins.cpp",)
+STAND_INS_HERE = (*UNITS, *STAND_INS, "linux/src/stand_ins_here.cpp")
+STAND_INS_IN_VIRTUAL_TIME = (*UNITS, *VIRTUAL, *STAND_INS, "linux/src/stand_ins_in_virtual_time.cpp")
 MOST_QUEUED, MOST_VERSIONS = 4096, 16
+# Their blocks are one word, whatever the size: in virtual time no time goes by while a block is copied.
+WORD_BYTES = 4
 
 
 def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
@@ -50,21 +54,31 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
 
 
 def reads_its_plan(plan: Plan) -> bool:
-    """True if a plan runs on the program that is made for no plan: in virtual time, of stand-ins alone, whose
-    channels it has."""
-    if plan.target != "virtual" or any(task.step != STAND_IN for task in plan.tasks.values()):
+    """True if a plan runs on a program that is made for no plan: of stand-ins alone, whose channels it has.
+
+    On this machine a block takes its time, and is one word there, too.
+    """
+    if any(task.step != STAND_IN for task in plan.tasks.values()):
         return False
-    if any(link_of(plan, channel) is not None for channel in carried(plan)):
+    channels = carried(plan)
+    if plan.target != "virtual":
+        if plan.target != "linux" or plan.three_phase_cores:
+            return False
+        if any(channel.bytes is None or channel.bytes > WORD_BYTES for channel in channels):
+            return False
+    if any(link_of(plan, channel) is not None for channel in channels):
         return False
     most = {"queue": MOST_QUEUED, "versions": MOST_VERSIONS}
-    return all((c.capacity or 0) <= most.get(c.implementation, c.capacity or 0) for c in carried(plan))
+    return all((c.capacity or 0) <= most.get(c.implementation, c.capacity or 0) for c in channels)
 
 
-def stand_ins_program(file: Path, *, sanitize: bool = False) -> Path:
+def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
     """The program that reads from a plan image what others compile in, built if it is not cached."""
     flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
     folders, cxx = include_folders(), compiler()
-    units = [cpp_tree() / "ports" / unit for unit in STAND_INS]
+    virtual = plan.target == "virtual"
+    named = STAND_INS_IN_VIRTUAL_TIME if virtual else STAND_INS_HERE
+    units = [cpp_tree() / "ports" / unit for unit in named]
     # Text that no description changes: its own bytes are its key, nothing has to be preprocessed.
     around = {unit.parent for unit in units}
     files = sorted({f for folder in (*folders, *around) for f in folder.rglob("*.?pp")})
@@ -72,13 +86,11 @@ def stand_ins_program(file: Path, *, sanitize: bool = False) -> Path:
     command = [cxx, *flags, *(f"-I{folder}" for folder in folders)]
 
     def make(target: Path, scratch: Path) -> None:
-        *others, own = units
-        made = str(scratch / "stand_ins.o")
-        _built(compiled([*command, "-c", str(own), "-o", made], scratch), own, file)
-        objects = [made, *(str(build_unit(unit, flags, unit.stem, file)) for unit in others)]
-        _built(run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch), own, file)
+        objects = [str(build_unit(unit, flags, unit.stem, plan.file)) for unit in units]
+        made = run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch)
+        _built(made, units[-1], plan.file)
 
-    return kept("programs", f"stand-ins-{key}", "application", make)
+    return kept("programs", f"stand-ins-{plan.target}-{key}", "application", make)
 
 
 def build_program(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan image of a program in virtual time: who does what when, and how long everything takes."""
+"""The plan image of a program: who does what when, and in virtual time how long everything takes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def plan_image(
 
     `keeps`: of these three-phase tasks, which keep data, one job is in flight at a time. `time_scale`
     stretches releases, deadlines and slots, and no execution. `BadDescription` with each figure that virtual
-    time needs and nobody gave.
+    time needs and nobody gave; where time goes by itself an image has no such figures.
     """
     return _Image(plans, _encoder(_Layouts(layouts)), keeps, time_scale).made(duration_ps)
 
@@ -76,6 +76,7 @@ class _Image:
         self.ends: list[dict[str, int]] = []
         self.times: list[int] = []
         self.problems: list[BadInput] = []
+        self.timed = plans.whole.target == "virtual"
 
     def made(self, duration_ps: int) -> bytes:
         cores, tasks = [], []
@@ -135,7 +136,7 @@ class _Image:
             row["slot"] = core.slot.length_ps * self.scale
         elif core.slot_missing:
             self.problems.append(BadInput(core.slot_missing, file=figures.plan.file))
-        if core.tasks:
+        if core.tasks and self.timed:
             try:
                 row["context_switch"] = figures.context_switch(name).ps
             except MissingFigure as missing:
@@ -187,6 +188,10 @@ class _Image:
 
     def _execution(self, figures: Figures, task: PlannedTask, row: dict[str, Any]) -> None:
         plan = figures.plan
+        if task.worker is not None:
+            row["worker"] = self.cores.index(task.worker)
+        if not self.timed:
+            return
         assert task.wcet_ps is not None and task.bcet_ps is not None, "the plan refuses tasks without a wcet"
         try:
             saved = checkpoint(figures, task, loaded=False).ps
@@ -204,7 +209,6 @@ class _Image:
     def _offload(self, figures: Figures, task: PlannedTask, row: dict[str, Any]) -> None:
         plan = figures.plan
         assert task.worker is not None and task.worker_rank is not None
-        row["worker"] = self.cores.index(task.worker)
         row["worker_rank"] = len(plan.cores[task.worker].serves) - task.worker_rank
         costs = offload_costs(figures, task.name, sleeps=plan.cores[task.core].wait == "sleep", loaded=False)
         row["send"], row["receive"] = costs.send, costs.receive
