@@ -237,7 +237,7 @@ class System(Sourced):
 
     def _channel_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
         """Writers and readers of all channels, which are asked for one by one."""
-        return self._ends.of(self.tasks, self._gathered_ends)
+        return self._ends.of(self, self._gathered_ends)
 
     def _gathered_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
         writers = {name: channel.from_ for name, channel in self.channels.items() if channel.from_}
