@@ -58,6 +58,11 @@ int take_descriptor(msghdr& message) {
 }  // namespace
 
 Connection::~Connection() {
+    // Others hold the socket open, too: threads with a table of their own that began meanwhile, and children.
+    // The peer is to see the end; a child lets go of what is its parent's.
+    if (::getpid() == process_) {
+        cut();
+    }
     ::close(first_);
     // In another table the number is another file's; that table ends with its thread.
     if (renewed_ >= 0 && table_ == own_table()) {

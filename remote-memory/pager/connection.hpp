@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -77,8 +78,9 @@ class Connection {
     [[nodiscard]] bool plausible(const Header& header, std::size_t capacity) const noexcept;
 
     int socket_;
-    int first_;         // that it was made with
-    int renewed_ = -1;  // that `renew` gave it, and in which table of descriptors that is
+    int process_ = ::getpid();  // whose it is
+    int first_;                 // that it was made with
+    int renewed_ = -1;          // that `renew` gave it, and in which table of descriptors that is
     int table_ = 0;
     std::chrono::microseconds spin_;
     std::chrono::milliseconds patience_;

@@ -4,8 +4,12 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <memory>
 #include <random>
+#include <stdexcept>
+#include <thread>
 #include <tuple>
 
 #include "remote_support.hpp"
@@ -204,6 +208,24 @@ std::string name_of(const testing::TestParamInfo<std::tuple<Faults, Way>>& info)
                             : faults == Faults::handler ? "Handler"
                                                         : "Polling";
     return who + (way == Way::tcp ? "Tcp" : way == Way::mapped ? "Mapped" : "Shared");
+}
+
+// The threads of a segment have copies of the descriptors of those before it: the server is to hear of their
+// end all the same.
+TEST_P(EachWay, WhatIsDetachedIsGivenBackWhileAYoungerSegmentStays) {
+    auto older = std::make_unique<Segment>(chosen(32 * mib, mib));
+    const Segment younger(chosen(32 * mib, mib));
+    older.reset();
+    std::unique_ptr<Segment> next;
+    while (next == nullptr) {
+        try {
+            next = std::make_unique<Segment>(chosen(32 * mib, mib));
+        } catch (const std::invalid_argument&) {
+            // It has no room yet.
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    EXPECT_EQ(*static_cast<const char*>(next->data()), 0);
 }
 
 // Under a sanitizer, where all take ten times as long, each way of faults and each of pages comes once.
