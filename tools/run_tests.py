@@ -216,8 +216,8 @@ def stages_of(tier: str) -> list[tuple[Stage, ...]]:
     return [*made, (skips([stage for together in made for stage in together]),)]
 
 
-def ended(stages: Sequence[tuple[Stage, ...]]) -> Iterator[tuple[Stage, int, float]]:
-    """Runs the stages; of each its status, and how long it took [s]."""
+def run_stages(stages: Sequence[tuple[Stage, ...]]) -> Iterator[tuple[Stage, int, float]]:
+    """Runs the stages; yields each with its status and how long it took [s]."""
 
     def timed(stage: Stage) -> tuple[int, float]:
         started = time.monotonic()
@@ -259,7 +259,7 @@ def main() -> None:
     times = {"set-up": time.monotonic() - begun}
     print(f"set-up: {times['set-up']:.0f} s", flush=True)
     total = [0, 0, 0]
-    for stage, status, took in ended(stages_of(tier)):
+    for stage, status, took in run_stages(stages_of(tier)):
         times[stage.name] = took
         passed, failed, skipped, names = cases(stage.results)
         total = [a + b for a, b in zip(total, (passed, failed, skipped), strict=True)]

@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class Once(Generic[T]):
-    """What is gathered of a part of a description: once, and again of a copy with another such part.
+    """A holder of a result that is gathered from a part of a description once, and again from another part.
 
     It says nothing that the part does not: descriptions are equal whether or not it was asked for.
     """

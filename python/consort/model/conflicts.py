@@ -58,7 +58,7 @@ class OnCore:
         return {name: task for name, task in self.tasks.items() if task.execution == "local"}
 
     def uses(self, feature: str) -> list[Use]:
-        """What has the feature there; most rows share theirs with others."""
+        """The uses of a feature there; most rows share theirs with others."""
         found = self._uses.get(feature)
         if found is None:
             found = self._uses[feature] = list(FEATURES[feature](self))
@@ -557,7 +557,7 @@ def cores_of(system: System) -> list[OnCore]:
 
 
 def _found(core: OnCore, rows_of: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[int, Use, str]]:
-    """What some rows say of a core: the row's place in the table, the use that conflicts, the message."""
+    """The conflicts of a core that some rows name: place of the row in the table, the use, the message."""
     there = sorted(place for feature, places in rows_of.items() if core.uses(feature) for place in places)
     return ((place, use, text) for place in there for use, text in ROWS[place].found(core))
 

@@ -101,7 +101,7 @@ class System(Sourced):
 
     @property
     def document(self) -> Document:
-        """What was read of the file, for the places of problems; without places where there is no file."""
+        """The file as it was read, for the places of problems; without places where there is no file."""
         file = self.file
         return self._document.of(
             file, lambda: read_document(file) if file.is_file() else Document.of_data({}, file)
@@ -155,7 +155,7 @@ class System(Sourced):
         return None if platform is None else platform.known_core(name)
 
     def on_cores(self) -> list[OnCore]:
-        """What each core has of the features that exclude each other."""
+        """Each core, with its uses of the features that exclude each other."""
         return self._on_cores.of(self, lambda: cores_of(self))
 
     def wcet(self, task: str) -> Duration | None:

@@ -171,7 +171,7 @@ class Platform(Described):
     def known_core(self, name: str) -> Core | None:
         """A core by its name; None where there is none."""
         # Each task asks for its own several times.
-        named = self._named.of(self.cores, dict)
+        named = self._named.of(self, dict)
         if name not in named:
             group, index = numbered(name)
             found = self.cores.get(group)

@@ -415,17 +415,21 @@ LACKS: tuple[Lack, ...] = (
 )
 
 
-def lacking(plan: Plan, target: str, at: Callable[..., BadInput]) -> Iterator[BadInput]:
-    """Features of a plan that a target cannot honour; `at` places a problem."""
+def _lacks(plan: Plan, target: str) -> Iterator[tuple[Lack, Found, str]]:
+    """The rows of a target that a plan meets, where it does, and the reason in words."""
     for row in LACKS:
         for found in FEATURES[row.feature](plan) if target in row.targets else ():
-            yield at(found.place, row.why.format(target=target, **found.names), at_key=row.at_key)
+            yield row, found, row.why.format(target=target, **found.names)
+
+
+def lacking(plan: Plan, target: str, at: Callable[..., BadInput]) -> Iterator[BadInput]:
+    """Features of a plan that a target cannot honour; `at` places a problem."""
+    return (at(found.place, why, at_key=row.at_key) for row, found, why in _lacks(plan, target))
 
 
 def lacking_on(plan: Plan, target: str) -> dict[str, str]:
     """By core: the first reason that a target cannot honour what is on it."""
     reasons: dict[str, str] = {}
-    for row in LACKS:
-        for found in FEATURES[row.feature](plan) if target in row.targets else ():
-            reasons.setdefault(str(found.names["core"]), row.why.format(target=target, **found.names))
+    for _, found, why in _lacks(plan, target):
+        reasons.setdefault(str(found.names["core"]), why)
     return reasons

@@ -145,7 +145,7 @@ def _disturbed(verdict: Mapping[str, Any]) -> str:
 
 
 def opening_of_page(run: Run) -> list[tuple[str, str]]:
-    """What the page says below the system's verdict: the machine's, and what to run next."""
+    """The page's lines below the system's verdict: the machine's, and what to run next."""
     judged = [c for c in run.configurations if c.get("verdict") is not None]
     if not judged:
         return []
