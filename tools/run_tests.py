@@ -165,7 +165,9 @@ def cases(results: Sequence[Path]) -> tuple[int, int, int, list[str]]:
 def cpp(preset: str, quick: bool = False) -> Stage:
     """One preset configured, built and tested: all of it, or the quick tests alone."""
     result = LOGS / f"test-{preset}.xml"
-    test = ["ctest", "--preset", preset, "--output-on-failure", "-j", str(os.cpu_count() or 1)]
+    # Many of them wait: for a patience, for a process that they stopped.
+    beside = 2 * (os.cpu_count() or 1)
+    test = ["ctest", "--preset", preset, "--output-on-failure", "-j", str(beside)]
     test += ["--no-tests=error", "--output-junit", str(result)]
     build = ["tools/build-preset.sh", preset]
     if quick:

@@ -26,6 +26,22 @@ def run_tool(command: Sequence[str], scratch: Path) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
+def for_make(root: Path) -> dict[str, str]:
+    """Variables with which a makefile that knows OBJCACHE compiles through ccache, if there is one.
+
+    `root`: what is compiled below it counts in other folders of the same contents too. Headers may be
+    precompiled.
+    """
+    if shutil.which("ccache") is None:
+        return {}
+    return {
+        "OBJCACHE": "ccache",
+        "CCACHE_BASEDIR": str(root),
+        "CCACHE_NOHASHDIR": "1",
+        "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+    }
+
+
 def through_ccache(command: Sequence[str]) -> list[str]:
     """The command of one compilation, through ccache if there is one on the path.
 

@@ -114,7 +114,14 @@ def test_what_pytest_writes_is_read(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", sorted(check_skips.CONDITIONS.keys() - {"no-kernel"}))
+# A crate is asked for by building it.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "no-crate" else ())
+        for name in sorted(check_skips.CONDITIONS.keys() - {"no-kernel"})
+    ],
+)
 def test_each_condition_can_be_asked(name: str) -> None:
     skip = check_skips.Skip("a", "b", "c", Path("test-gcc.xml"))
     assert check_skips.CONDITIONS[name](skip) in (True, False)

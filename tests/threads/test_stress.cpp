@@ -34,7 +34,12 @@ struct Storage {
     alignas(64) typename Channel::Shared shared{};
 };
 
+// A sanitizer makes each message ten times as slow, and the same instructions run for each.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::uint32_t messages = 10000;
+#else
 constexpr std::uint32_t messages = 50000;
+#endif
 
 // How many messages two sides exchange that wait for one another: fewer where other work has the processors,
 // and each message costs a time slice.

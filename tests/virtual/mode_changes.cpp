@@ -69,7 +69,7 @@ bool look(consort::virtual_time::Machine& machine, const ModeCase& c, const std:
 }
 
 // Requests at every instant of a mode's hyperperiod and the change after it, one and two of them.
-bool every_instant(consort::virtual_time::Machine& machine, Seen& seen) {
+bool every_instant(consort::virtual_time::Machine& machine, Time step, Seen& seen) {
     sim::System fast;
     fast.cores.resize(2);
     fast.cores[0].context_switch = 1;
@@ -94,7 +94,7 @@ bool every_instant(consort::virtual_time::Machine& machine, Seen& seen) {
     const std::vector<consort::virtual_time::Channel> channels{{1, {2}, true}, {2, {0}, false}};
     for (const Time agreement : {1, 3}) {
         for (Time first = 0; first < 26; ++first) {
-            for (Time second = first; second < first + 26; ++second) {
+            for (Time second = first; second < first + 26; second += step) {
                 for (std::uint32_t to = 0; to < 2; ++to) {
                     ModeCase c;
                     c.modes = {{fast, slow}, 0, agreement, {{first, 1}, {second, to}}};
@@ -125,7 +125,8 @@ int main(int argc, char** argv) {
     }
     consort::virtual_time::Machine machine;
     Seen small;
-    if (!every_instant(machine, small)) {
+    // Few systems: a sanitizer watches, which finds in some instants what it finds in all.
+    if (!every_instant(machine, systems >= 1000 ? 1 : 5, small)) {
         return 1;
     }
     Seen seen;

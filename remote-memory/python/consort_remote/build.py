@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from consort.builds import digest, kept
+from consort.ccache import for_make
 from consort.errors import ConsortError, EnvironmentLacks
 
 from consort_remote.source import need_folder
@@ -46,11 +47,12 @@ def environment() -> dict[str, str]:
     """The process environment in which the hardware tools find each other."""
     venv = tools()
     home = next((venv / "lib").glob("python3.*")) / "site-packages" / "verilator"
-    return os.environ | {
+    own = {
         "VERILATOR_ROOT": str(home),
         "MAKEFLAGS": MAKEFLAGS,
         "PATH": f"{home / 'bin'}:{venv.resolve() / 'bin'}:{os.environ['PATH']}",
     }
+    return os.environ | for_make(venv.parents[1]) | own
 
 
 def paper(root: Path) -> Path:

@@ -132,6 +132,8 @@ def test_every_statement_of_the_paper_names_its_section():
     assert all("section VII" in r.source and r.provenance == "published" for r in rows)
 
 
+# It measures for a minute, alone.
+@pytest.mark.slow
 def test_the_program_measures_every_kernel_and_its_results_are_right():
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two processors are needed")
