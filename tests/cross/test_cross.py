@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark.structures import ParameterSet
-from effort import PATIENCE, examples
+from effort import PATIENCE, THOROUGH, examples
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cores import CORES, HERE, ROOT, Core, agreed, compile_probe, symbols
@@ -178,7 +178,8 @@ def exchange(
     ping: list[str], echo: list[str], region: Path, policies: tuple[str, str] = ("coherent", "coherent")
 ) -> None:
     subprocess.run([*ping, "make", str(region), policies[0]], check=True)
-    count = str(examples(20000))
+    # Two sides that wait in turn cost a time slice each where other tests have the processors.
+    count = str(20000 if THOROUGH else 1000)
     other = subprocess.Popen(
         [*echo, "echo", str(region), policies[1], count], stderr=subprocess.PIPE, text=True
     )

@@ -11,8 +11,6 @@ import pytest
 from consort_remote import build
 from effort import PATIENCE
 
-pytestmark = pytest.mark.representative
-
 FORMAL = Path(__file__).parent / "formal"
 ROOT = Path(__file__).parents[2]
 
@@ -121,7 +119,25 @@ PROVEN = [
 ]
 
 
-@pytest.mark.parametrize(("module", "parameters"), PROVEN)
+# The longest proofs: the sample chooses when they run.
+LONG = {
+    ("order", ()),
+    ("request_issuer", ()),
+    ("request_splitter", ("wide",)),
+    ("phy_gearbox", ("PhyWidth=256",)),
+    ("depacketizer", ()),
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "parameters"),
+    [
+        pytest.param(
+            *each, marks=() if each in LONG else pytest.mark.representative, id=each[0] + "".join(each[1])
+        )
+        for each in PROVEN
+    ],
+)
 def test_what_the_module_promises_is_proven(tmp_path, module, parameters):
     result = proof(build.module(ROOT, module), module, tmp_path, *parameters)
     assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
@@ -524,6 +540,7 @@ WRONG_VERSIONS = [
 ]
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("module", "right", "wrong"), list(in_turn(WRONG_VERSIONS)))
 def test_of_a_wrong_module_a_run_is_found_that_breaks_a_promise(tmp_path, module, right, wrong):
     module, *parameters = module.split()
