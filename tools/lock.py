@@ -85,8 +85,8 @@ def write(lock: Path, heading: str, packages: list[str], *options: str) -> None:
 
 def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    # setuptools: for packages that have no wheel on some processor or Python.
-    wanted = ["setuptools", *(Requirement(line).name for line in project["build-system"]["requires"])]
+    # setuptools: for packages that have no wheel on some processor or Python; uv installs all others.
+    wanted = ["setuptools", "uv", *(Requirement(line).name for line in project["build-system"]["requires"])]
     build = needed(wanted)
     packages = installed(Path(sys.executable))
 

@@ -16,8 +16,10 @@ flock 9
 [ "$(cat $stamp 2> /dev/null)" = "$key" ] && exit 0
 $venv/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $venv
 echo "installing $(grep -c '==' remote-memory/rtl/requirements.lock) locked Python packages of hardware tools into $venv (about 430 MB)"
-$venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
-    -r remote-memory/rtl/requirements.lock || {
+# As in tools/setup-python.sh; without .venv there is no uv.
+locked=(--quiet --require-hashes --no-deps --only-binary :all: -r remote-memory/rtl/requirements.lock)
+.venv/bin/uv pip install --python $venv/bin/python "${locked[@]}" 2> /dev/null ||
+    $venv/bin/python -m pip install --disable-pip-version-check "${locked[@]}" || {
     echo "the hardware tools cannot be installed here" >&2
     exit 3
 }
