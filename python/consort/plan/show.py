@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -36,11 +36,15 @@ def text_of(plan: Plan, width: int = WIDTH) -> str:
     return captured.get()
 
 
+def _counted(things: Sized, one: str) -> str:
+    return f"{len(things)} {one}{'' if len(things) == 1 else 's'}"
+
+
 def _parts(plan: Plan) -> Iterator[RenderableType]:
     target = TARGETS.get(plan.target, TARGETS[BOARD])
     title = plan.name or plan.file.resolve().parent.name
     yield Text(
-        f"{title}: {len(plan.tasks)} tasks on {len(plan.cores)} cores of {plan.platform.name},"
+        f"{title}: {_counted(plan.tasks, 'task')} on {_counted(plan.cores, 'core')} of {plan.platform.name},"
         f" for {plan.target} ({target.summary})"
     )
     if plan.description:

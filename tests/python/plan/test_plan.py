@@ -495,4 +495,6 @@ def test_what_is_shown_says_no_more_jobs_than_there_will_be(first: str, said: st
         f"tasks: {{a: {{{first}, wcet: 100us, on: master-0, step: stand-in}}}}\nrun: {{iterations: 6}}\n",
         encoding="utf-8",
     )
-    assert said in text_of(plan(load_system(tmp_path / "s.yaml"), "linux"))
+    text = text_of(plan(load_system(tmp_path / "s.yaml"), "linux"))
+    assert said in text
+    assert ": 1 task on 1 core of linux-host" in text
