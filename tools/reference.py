@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of what does not go together and of what targets lack, made from the tables that refuse it.
+"""Makes the page of features that exclude each other and that targets lack, from the tables that refuse them.
 
 .venv/bin/python tools/reference.py            print the page
 .venv/bin/python tools/reference.py --write    write docs/reference/together.md
@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from consort.model.conflicts import ROWS
@@ -16,21 +17,21 @@ from consort.plan.lacks import LACKS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "together.md"
 HEAD = """\
-# What does not go together
+# Features that exclude each other
 
 `tools/reference.py --write` makes this page from the tables that Consort reads, in
-`python/consort/model/conflicts.py` and `python/consort/plan/lacks.py`. What neither names works.
+`python/consort/model/conflicts.py` and `python/consort/plan/lacks.py`. All other pairs work.
 
 ## On one core
 
-`consort check` refuses these pairs, but for those of bounds alone: of them `consort analyze` gives no bound,
-and `consort simulate` and `consort run` go on.
+*refused*: `consort check` refuses the pair. *no bound*: `consort analyze` gives none; `consort simulate` and
+`consort run` go on.
 
 | feature | beside | why | |
 | --- | --- | --- | --- |
 """
 TARGETS = """
-## What targets lack
+## Features that targets lack
 
 `consort check --for TARGET`, `consort plan`, `consort simulate` and `consort run` say so, with the place.
 
@@ -70,13 +71,27 @@ def spoken(why: str) -> str:
     return why.format(**WORDS).replace("the core the core", "the core").replace("the device a", "a")
 
 
+def joined(rows: Iterable[tuple[str, ...]], column: int) -> list[tuple[str, ...]]:
+    """The rows, those as one that differ in this column alone."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        found.setdefault((*row[:column], "", *row[column + 1 :]), []).append(row[column])
+    return [(*rest[:column], ", ".join(said), *rest[column + 1 :]) for rest, said in found.items()]
+
+
 def page() -> str:
     pairs = [
-        f"| {row.feature} | {row.beside} | {spoken(row.why)} | {'refused' if row.refused else 'no bound'} |\n"
-        for row in ROWS
+        (row.feature, row.beside, spoken(row.why), "refused" if row.refused else "no bound") for row in ROWS
     ]
-    lacks = [f"| {row.feature} | {', '.join(row.targets)} | {spoken(row.why)} |\n" for row in LACKS]
-    return "".join([HEAD, *pairs, TARGETS, *lacks])
+    lacks = [(row.feature, ", ".join(row.targets), spoken(row.why)) for row in LACKS]
+    lines = [
+        [f"| {' | '.join(row)} |\n" for row in rows]
+        for rows in (
+            joined(joined(pairs, 1), 0),
+            joined(lacks, 0),
+        )
+    ]
+    return "".join([HEAD, *lines[0], TARGETS, *lines[1]])
 
 
 if __name__ == "__main__":
