@@ -4,7 +4,7 @@
 //
 // The host of a virtual machine moves its processors, and the floor itself changes two- to fourfold within
 // one run; only the ratio of a test to the floors around it means something.
-// docs/explanation/how-we-measure.md.
+// docs/explanation/channels.md, "How we measure".
 #pragma once
 
 #include <array>

@@ -77,7 +77,8 @@ inline void transform(const Constants& constants, const float* window, float* re
     arrange(constants, window, real, imaginary);
     for (std::uint32_t half = 1; half < samples; half *= 2) {
         stage(constants, half, real, imaginary);
-        // Where the job may go on on another processor (docs/explanation/migration.md).
+        // The job may go on on another processor here (docs/explanation/mode-changes.md, "Migration in
+        // mid-job").
         consort::safepoint();
     }
 }

@@ -74,7 +74,7 @@ namespace isa {
 
 // Spin-wait hint: lets the other hardware thread, the memory system or the emulator's scheduler make
 // progress. On x86 it also avoids the memory-order mis-speculation at the loop's end, which is worth more
-// than any protocol trick (docs/explanation/how-we-measure.md).
+// than any protocol trick (docs/explanation/channels.md, "How we measure").
 inline void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a step may be moved to another processor in the middle of a job. docs/explanation/migration.md.
+// At a safepoint a step may move to another processor in the middle of a job:
+// docs/explanation/mode-changes.md, "Migration in mid-job".
 #pragma once
 
 #if defined(__wasm__)

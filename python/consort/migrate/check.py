@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requirements on a step for its migration to have a bound; everything else is refused, with its place.
 
-The bound is that of docs/explanation/migration.md: the stack in memory and the frames of what stands above a
-safepoint are finite and known, and nothing else of the state grows.
+The bound is that of docs/explanation/mode-changes.md, "Migration in mid-job": the stack in memory and the
+frames above a safepoint are finite and known, and nothing else of the state grows.
 """
 
 from __future__ import annotations
