@@ -86,49 +86,19 @@ TERMS = {
 }
 
 
-WHAT = {
-    "offsets": "offsets, fixed priorities",
-    "offsets-edf": "offsets, EDF",
-    "min-distances": "bursts, least distances",
-    "suspension": "jobs that suspend themselves, or wait for a worker",
-    "supply": "supplies",
-    "ceilings": "resources, ceilings",
-    "ceilings-locks": "resources, ceilings",
-    "ceilings-edf": "resources, EDF",
-    "inheritance": "resources, inheritance",
-    "inheritance-locks": "resources, inheritance",
-    "preemption-delay": "preemption delay, stated",
-    "preemption-delay-cache": "preemption delay, stated",
-    "cache-sets": "preemption delay, by sets",
-    "cache-sets-cache": "preemption delay, by sets",
-    "cache-sections": "preemption delay with resources",
-    "bandwidth": "budgets of memory accesses",
-    "accelerators-fixed-priority": "accelerators, fixed priorities",
-    "accelerators-tdma": "accelerators, TDMA",
-    "accelerators-budget": "accelerators, budgets",
-    "channels": "channels: whole reads, ages",
-    "chains": "chains over channels and links",
-    "chains-kinds": "chains through mailboxes, queues, snapshots",
-    "chains-let": "chains, logical execution time",
-    "jitter-three-phase": "three-phase tasks with jitter",
-    "sizes": "sizes in descriptions",
-}
-
-# What a term without a theorem of its number rests on.
+# The subjects of terms without a numbered theorem.
 UNNUMBERED = {"jitter-three-phase": "three-phase", "sizes": "–"}
 
 
 def table() -> str:
     """The record as the table of docs/explanation/analyses.md."""
-    lines = [
-        "| term | theorem | simulator | `campaign.py` | systems before | of the record | bounds | exceeded |"
-    ]
-    lines.append("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    lines = ["| term | theorem | simulator | systems before | of the record | bounds |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
     for name, term in TERMS.items():
         mine = [row for row in recorded() if row["term"] == name]
-        sums = [sum(int(row[key]) for row in mine) for key in ("systems", "bounds", "exceeded")]
+        sums = [sum(int(row[key]) for row in mine) for key in ("systems", "bounds")]
         theorem = str(term.theorem) if term.theorem else UNNUMBERED[name]
-        cells = [WHAT[name], theorem, term.simulator, f"`{name}`", *(f"{n:,}" for n in (term.before, *sums))]
+        cells = [f"`{name}`", theorem, term.simulator, *(f"{n:,}" for n in (term.before, *sums))]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
