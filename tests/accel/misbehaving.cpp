@@ -162,7 +162,7 @@ Rules rules_of(Arbitration rule, bool unprotected) {
 
 [[noreturn]] void behave(Arbitration rule) {
     Box::Client side(shared->boxes[behaves]);
-    // What is asked before a server is there is void, and this client would wait for its answer for ever.
+    // A question before a server is there is void, and this client would wait for its answer for ever.
     while (side.peer_epoch() == 0 && !shared->stop.load(std::memory_order_relaxed)) {
         let_others_run();
     }
@@ -218,7 +218,7 @@ Rules rules_of(Arbitration rule, bool unprotected) {
             request.size = n % 2 == 0 ? ~0U : sizeof(Block);
         }
         Response<Block> response{};
-        // What floods takes an answer now and then, or it would be served once.
+        // A flooding client takes an answer now and then, or it would be served once.
         while (side.try_write(request) != Status::ok) {
             static_cast<void>(side.try_read(response));
             let_others_run();
@@ -294,7 +294,7 @@ int main(int argc, char** argv) {
     const pid_t server = start([&] { serve(rules); });
     long killed = 0;
     const auto enough = [&] { return shared->requests >= static_cast<std::uint32_t>(deaths); };
-    // Of a wrong answer, and of a client that is starved, the end is not waited for.
+    // A wrong answer, or a starved client, ends the wait early.
     const auto starved = [&] { return unprotected && shared->time.load() > 50 * budget_period; };
     while ((killed < deaths || !enough()) && !shared->wrong && !starved()) {
         if (shared->begun.load() != shared->deaths.load()) {

@@ -161,7 +161,7 @@ TEST(SharedMemory, TheNameOfAKilledMakerIsTakenOver) {
     ::close(ends[1]);
 }
 
-// Of several that take a name over at once, one gets it.
+// If several take a name over at once, one gets it.
 TEST(SharedMemory, OneOfManyTakesOver) {
     const std::string name = "/consort-test-many-" + std::to_string(::getpid());
     for (int round = 0; round < 100; ++round) {

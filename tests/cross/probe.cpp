@@ -18,7 +18,7 @@ using cross::Message;
 // With its length: a plain literal would need strlen, which no freestanding environment owes us.
 using namespace std::string_view_literals;
 
-// What a port of a board looks like; its counter and its cache operations are the board's.
+// The form of a board's port; its counter and its cache operations are the board's.
 volatile std::uint32_t counter;
 struct Board {
     static consort::Ticks now() noexcept { return counter; }
@@ -186,7 +186,7 @@ PROBE(system_barrier, consort::access::SystemBarrier)
 PROBE(non_coherent, consort::access::NonCoherent<Board>)
 PROBE(device, consort::access::Device)
 
-// What both sides of a region must agree on, as this compiler sees it.
+// Facts on which both sides of a region must agree, as this compiler sees them.
 struct Agreed {
     char what[60];
     std::uint32_t value;

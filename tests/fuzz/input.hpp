@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the fuzz targets share: the fuzzer's bytes as a stream of numbers, memory of an exact size that
+// Shared by the fuzz targets: the fuzzer's bytes as a stream of numbers, memory of an exact size that
 // AddressSanitizer watches, and a check that ends the program.
 #pragma once
 

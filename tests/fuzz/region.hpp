@@ -31,7 +31,7 @@ inline void make_region(const Memory& memory) {
     require(added && maker.publish().ok(), "a region of five objects is made");
 }
 
-// What is handed out lies inside of the memory and can be used, whatever the region says.
+// Every object handed out lies inside of the memory and can be used, whatever the region says.
 template <class C, class Use>
 void open_and_use(const Memory& memory, const Region<>& region, const char* name, Use use) {
     auto object = region.open<C>(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a big-endian side does to each value; that it does so is tested with one (tests/cross).
+// A big-endian side does this to each value; tests/cross tests such a side.
 
 #include <gtest/gtest.h>
 

@@ -142,7 +142,7 @@ std::uintptr_t line_of(const void* p) {
 
 using Cleaning = consort::access::NonCoherent<CountingPort>;
 
-// What the writer copies ahead must not take the line that the reader is at.
+// The writer's next copy must not take the line that the reader is at.
 TEST(Mailbox, TwoPlacesShareNoLine) {
     using Large = std::array<unsigned char, 100>;
     using M = Mailbox<Large>;
@@ -454,7 +454,7 @@ TEST(Queue, IsTakenOverByARestartedSide) {
     }
 }
 
-// What a consumer has read and not released is read again by its successor: less than a quarter of the ring.
+// A successor reads again what a consumer has read and not released: less than a quarter of the ring.
 TEST(Queue, ASuccessorReadsAgainWhatWasNotTold) {
     using Q = Queue<std::uint32_t, 16>;
     for (std::uint32_t read = 0; read <= 12; ++read) {

@@ -90,7 +90,7 @@ TEST(Region, RefusesOtherNamesKindsAndCapacities) {
     EXPECT_EQ(other.found, 2U);
 }
 
-// What a policy decides about a layout is compared like the type.
+// A policy's effect on a layout is compared like the type.
 struct CachedPort {
     static consort::Ticks now() noexcept { return 0; }
     static consort::Ticks ticks_per_second() noexcept { return 1; }

@@ -223,7 +223,7 @@ TEST(Versions, AWriterThatDiesInAPublicationSpoilsTheOldestOnly) {
         for (std::uint32_t i = 1; i <= 7; ++i) {
             writer.publish(value_of(i), i);
         }
-        // What the region holds at this moment is all that a dead writer leaves.
+        // A dead writer leaves nothing but the region's content at this moment.
         Interrupted::in_put = [&] { std::memcpy(left, static_cast<const void*>(&shared), sizeof(left)); };
         writer.publish(value_of(8), 8);
         ASSERT_FALSE(Interrupted::in_put);
@@ -487,7 +487,7 @@ Counted simulate(const Timing& timing, Choose choose) {
         Value got = value_of(77777);
         const VersionRead read = reader.read_as_of(got, released);
         Interrupted::in_get = nullptr;
-        // What the releases alone say.
+        // The value that follows from the releases alone.
         std::uint64_t logical = 0;
         while (logical < writes.size() && writes[logical].published <= released) {
             ++logical;

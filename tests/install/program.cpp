@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an outside project writes first: a region, a channel, a message, with every public header.
+// An outside project's first program: a region, a channel, a message, with every public header.
 
 #include <cstdint>
 #include <cstdio>

@@ -28,7 +28,7 @@ using consort::test::ScriptedDma;
 
 using Small = Engine<ScriptedDma, 1, 4>;
 
-// What an engine answers to descriptors that no sound host posts.
+// An engine's answer to descriptors that no sound host posts.
 Outcome answer(const std::vector<Descriptor>& chain) {
     Joined<4> link;
     Small engine(link.dma);

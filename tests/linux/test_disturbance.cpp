@@ -154,7 +154,7 @@ TEST(InterruptMark, IsHitByAnInterruptAndByNothingElse) {
 
 namespace {
 
-// What a watch recorded: the last event in a ring of its own.
+// The record of a watch: the last event in a ring of its own.
 struct Watched {
     Watched() {
         memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -259,8 +259,7 @@ TEST(ThreadWatch, NamesALateWakeUp) {
     EXPECT_EQ(watched.last.time, due + late);
 }
 
-// What lies between two looks at the clock and is longer than any pair of looks: from a sleep on it is no
-// gap.
+// A time between two looks at the clock that is longer than any pair of looks: from a sleep on it is no gap.
 TEST(ThreadWatch, NamesAGapWhileItSpins) {
     Watched watched;
     consort::app::RingWriter writer(*watched.ring);

@@ -20,7 +20,7 @@ TEST(Realtime, IsTakenBackAtTheEndOfTheScope) {
         EXPECT_EQ(guard.achieved().cpu, cpus.back());
         EXPECT_EQ(available_cpus(), CpuList{cpus.back()});
         if (guard.achieved().policy != "SCHED_FIFO") {
-            // What was refused has a note, and the rest was done all the same.
+            // Each refusal has a note, and the rest was done all the same.
             EXPECT_FALSE(guard.achieved().notes.empty());
         } else {
             EXPECT_EQ(::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK, SCHED_FIFO);

@@ -58,8 +58,7 @@ TEST(Where, AMasterEndsInTheStepThatItComputesForItsWorker) {
     EXPECT_EQ(task_at(config, shared, 0), 1);
 }
 
-// Of the jobs that a core has begun the last one has the processor: that one does not end, not the one that
-// it preempted before.
+// The last job that a core has begun has the processor: that one does not end, not the one that it preempted.
 TEST(Where, TheStepThatDoesNotEndIsTheOneThatHasTheProcessor) {
     RunConfig config;
     config.cores.resize(2);

@@ -51,7 +51,7 @@ struct World {
     std::uint32_t gives = 0;
     std::uint32_t deaths = 0;
 
-    // Whether something may be done; then it is, and `problem` says what was wrong with it.
+    // Does something, if it may be done; `problem` says what was wrong with it.
     bool act(std::uint32_t s, Act what, std::uint32_t most_gives, std::uint32_t most_deaths,
              std::uint32_t most_jobs, std::string& problem) {
         HandOver<size>& side = sides[s];

@@ -66,7 +66,7 @@ struct QueueTest {
     std::optional<Blocks::Reader> reader;
     OrderedDma dma;
     std::optional<EngineUnderTest> engine;
-    // What the writer has in the ring at its end; the threads' own bookkeeping, no part of what is explored.
+    // The writer's place in the ring at its end; the threads' own bookkeeping, not explored.
     bool over = false;
 
     void make(std::uint32_t fails = 0) {

@@ -19,7 +19,7 @@ using link::Posting;
 constexpr std::uint32_t slots = 2;
 constexpr std::uint32_t window_words = 4;
 
-// What the addresses of the windows mean: word i of each stands for variable i.
+// The addresses of the windows: word i of each stands for variable i.
 alignas(16) std::byte near_base[window_words * 4];
 alignas(16) std::byte far_base[window_words * 4];
 

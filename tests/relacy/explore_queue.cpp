@@ -33,7 +33,7 @@ struct OneByOne : rl::test_suite<OneByOne<Values>, 2> {
     }
 };
 
-// What does not fit is lost and counted: read + lost = written, and what is read stays in order.
+// A message without room is lost and counted: read + lost = written, and messages stay in order.
 struct Batches : rl::test_suite<Batches, 2> {
     using Ring = Queue<std::uint32_t, 2, RelacyAccess>;
     static constexpr std::uint32_t values = 4;

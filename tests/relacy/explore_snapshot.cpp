@@ -99,8 +99,8 @@ struct Fresh : rl::test_suite<Fresh<A>, 2> {
     }
 };
 
-// What a writer that died between its words leaves: `begun` is ahead of `done`, the words are a mixture. The
-// reader takes the pairs; a successor makes the copy whole again.
+// A writer died between its words: `begun` is ahead of `done`, the words are a mixture. The reader takes the
+// pairs; a successor makes the copy whole again.
 struct Takeover : rl::test_suite<Takeover, 2> {
     using Channel = Snapshot<Pair, 1, RelacyAccess>;
     static_assert(Channel::small);

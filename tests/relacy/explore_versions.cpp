@@ -48,7 +48,7 @@ struct AsOf : rl::test_suite<AsOf<K, First, More, Wanted, Readers, Reads>, 1 + R
             }
             return;
         }
-        // What a reader has seen once it sees for ever after.
+        // Once a reader has seen a version, it sees no older one.
         std::uint64_t seen = 0;
         for (std::uint32_t read = 0; read < Reads; ++read) {
             Pair got{77, 77};

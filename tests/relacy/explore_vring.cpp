@@ -17,7 +17,7 @@ using Device = rpmsg::VringDevice<entries, RelacyAccess>;
 using Driver = rpmsg::testing::VringDriver<entries, RelacyAccess>;
 using Ring = rpmsg::Vring<entries, RelacyAccess>;
 
-// What the buffers' addresses mean: word i stands for variable i.
+// The buffers' addresses: word i stands for variable i.
 alignas(16) std::byte base[entries * bytes];
 
 struct VringTest {

@@ -57,7 +57,7 @@ class VringDriver {
         posted_ += 1;
         A::template store<SyncPoint::vring_post>(shared_->available.flags_head, (posted_ & 0xffffU) << 16U);
     }
-    // Whether a buffer came back: which, and how many bytes were written to it.
+    // True if a buffer came back: its index, and the bytes written to it.
     [[nodiscard]] bool reap(std::uint32_t& index, std::uint32_t& bytes) noexcept {
         const std::uint32_t head = A::template load<SyncPoint::vring_reap>(shared_->used.flags_head) >> 16U;
         if (head == (reaped_ & 0xffffU)) {

@@ -22,7 +22,7 @@ struct Joined {
     std::unique_ptr<Shared> shared = std::make_unique<Shared>();
     std::optional<RemoteUnderTest> remote;
     Linux<entries> linux_side{*shared, window_at};
-    // What the remote heard, and answers with the same words where it echoes.
+    // The messages that the remote heard; it answers with the same words where it echoes.
     std::deque<Heard> heard;
     bool echoes = false;
     std::deque<Heard> owed;

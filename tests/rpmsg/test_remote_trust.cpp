@@ -75,7 +75,7 @@ TEST(RpmsgTrust, EachWrongWordIsAFaultThatANewEpochEnds) {
     }
 }
 
-// What is wrong with a message is no fault of the ring: it is counted and thrown away.
+// A senseless message is no fault of the ring: it is counted and thrown away.
 TEST(RpmsgTrust, MessagesThatMakeNoSenseAreDropped) {
     Joined joined;
     joined.begin();

@@ -95,7 +95,7 @@ TEST(RpmsgStream, WhatWasWrittenIsUsedOnceInOrder) {
             Side& other = sides[1 - who];
             if (wire.loses && wire.random() % 50 == 0) {
                 side.begin();
-                // What was under way to it may be lost with it.
+                // Messages under way to it may be lost with it.
                 if (wire.random() % 2 == 0) {
                     side.arriving.clear();
                 }

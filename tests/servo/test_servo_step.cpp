@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the step promises about its types, and object code of every arithmetic; compiled only, for hosted and
+// The step's promises about its types, and object code of every arithmetic; compiled only, for hosted and
 // bare targets.
 #include "../../examples/servo/dense.hpp"
 #include "../../examples/servo/step.hpp"

@@ -21,10 +21,10 @@ using namespace consort::spm;
 using consort::Status;
 using consort::Ticks;
 
-// What can go wrong, and how long things take. Cores, tasks, jobs as the kernel numbers them.
+// Possible faults, and durations. Cores, tasks, jobs as the kernel numbers them.
 struct Behaviour {
     std::function<Ticks(std::uint32_t core, std::uint32_t task, std::uint32_t job)> execution;
-    // Of the n-th transfer that is started.
+    // The duration of the n-th transfer.
     std::function<Ticks(std::uint32_t n, const Transfer&)> transfer = [](std::uint32_t, const Transfer&) {
         return Ticks{1};
     };

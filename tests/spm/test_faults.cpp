@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes wrong stays with whom it concerns, and is reported.
+// A fault affects nobody else, and is reported.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -196,7 +196,7 @@ TEST(Io, EveryMessageIsWholeInOrderAndCounted) {
         EXPECT_EQ(c.sent, l.device.output.size());
         EXPECT_EQ(c.delivered, 4000U);
         EXPECT_EQ(c.overwritten, 0U);
-        // What was neither lost nor sent is on its way: in a mirror, a partition or the device's queue.
+        // Messages neither lost nor sent are on their way: in a mirror, a partition or the device's queue.
         EXPECT_LE(c.delivered - c.lost - c.sent, 4 * 4 * capacity);
         EXPECT_EQ(c.lost > 0, capacity < 16);
     }

@@ -152,7 +152,7 @@ bool moves_everything_whole(SpmOptions o, consort::Ticks duration) {
             EXPECT_EQ(std::memcmp(&last[c][t], &out, sizeof out), 0);
         }
     }
-    // What the protocol orders is in order, whatever the machine did.
+    // The protocol's order holds, whatever the machine did.
     for (std::uint32_t c = 0; c < 2; ++c) {
         const JobRecord* before = nullptr;
         for (const JobRecord& j : run.jobs) {

@@ -45,7 +45,7 @@ constexpr std::uint32_t messages = 50000;
 // and each message costs a time slice.
 class Total {
   public:
-    // Of the side that writes, before message `i`; what it says is there for who reads that message.
+    // The writing side calls it before message `i`; whoever reads that message can read this.
     void before(std::uint32_t i) noexcept {
         if (i % 16 == 0 && std::chrono::steady_clock::now() - begun_ > std::chrono::seconds(10)) {
             total_.store(i + 1, std::memory_order_relaxed);

@@ -87,7 +87,7 @@ void join(std::vector<sim::SliceRow>& slices) {
     slices = std::move(joined);
 }
 
-// What the rules say of the simulator's jobs, by counting: docs/explanation/simulator.md, "Chains".
+// The operations of the simulator's jobs by the rules, by counting: docs/explanation/simulator.md, "Chains".
 std::vector<Operation> operations_of(const std::vector<Channel>& channels, const sim::Trace& trace) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, Time> loads;
     for (const sim::SliceRow& s : trace.slices) {
@@ -179,7 +179,7 @@ Comparison compare(consort::virtual_time::Machine& machine, const ModeCase& c) {
         const std::string one = i < a.changes.size() ? text(a.changes[i]) : "none";
         const std::string other = i < b.changes.size() ? text(b.changes[i]) : "none";
         if (one != other) {
-            // What comes first: the rows differ for it.
+            // The first difference comes first: the rows differ for it.
             found.difference = "change " + std::to_string(i) + "\nsimulator: " + one +
                                "\nvirtual time: " + other + '\n' + found.difference;
             break;

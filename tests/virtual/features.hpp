@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a random system has: a comparison says nothing about what it never met.
+// Features of a random system: a comparison says nothing about features that it never met.
 #pragma once
 
 #include <algorithm>
@@ -128,7 +128,7 @@ inline Features features_of(const Case& c) {
             }
         }
     }
-    // Of the core that computes a task.
+    // The kind of the core that computes a task.
     const auto kind = [&](std::uint32_t task) {
         const sim::Policy policy = cores[c.system.tasks[task].core].policy;
         return policy == sim::Policy::worker ? 1 : policy == sim::Policy::three_phase ? 2 : 0;

@@ -23,7 +23,7 @@ struct Planned {
     std::vector<Time> lengths;  // of its jobs, in turn
     Time extra_gap = 0;         // sporadic: up to so much more than the period between two releases
     Time jitter = 0;            // released up to so much later than due
-    // Of one whose jobs leave the core: its parts, and for how long they are away, in turn. What is given up
+    // A task whose jobs leave the core: its parts, and the lengths of their absence, in turn. A job given up
     // is computed here.
     Time send = 1, receive = 1, fallback = 1;
     std::vector<Time> delays;
@@ -42,7 +42,7 @@ struct Case {
     std::uint32_t stops_at = 0;
 };
 
-// Of each job: its task, its number, when it began and ended; -1: it was not executed.
+// Each job's task, number, beginning and end; -1: it was not executed.
 using Row = std::tuple<std::uint32_t, std::uint32_t, Time, Time>;
 struct Log {
     std::vector<Row> rows;
@@ -125,7 +125,7 @@ class Core {
         }
         return next;
     }
-    // What has come, in the order of tasks.
+    // Delivers what has come, in the order of tasks.
     void deliver() {
         std::vector<Answer> here;
         std::copy_if(answers_.begin(), answers_.end(), std::back_inserter(here),
@@ -344,7 +344,7 @@ Case random_case(std::uint64_t seed, bool leave) {
     return made;
 }
 
-// What was compared.
+// The counts of compared features.
 struct Seen {
     std::uint64_t unserved = 0, preempted = 0, fallbacks = 0, left = 0, abandoned = 0;
 };
@@ -382,7 +382,7 @@ void compare(std::uint64_t seeds, Seen& seen) {
 TEST(Periodic, EqualsTheGeneralExecutive) {
     Seen seen;
     compare<false>(2 * systems, seen);
-    // What is to be compared did happen.
+    // Each feature under comparison did happen.
     EXPECT_GT(seen.unserved, systems);
     EXPECT_GT(seen.preempted, systems);
 }

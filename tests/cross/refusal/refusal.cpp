@@ -24,7 +24,7 @@ namespace {
 // No fixed underlying type: -fshort-enums makes it one byte.
 enum Phase { idle, running, stopping };
 
-// What i386 does to a double: it stands at offset 4 instead of 8. (GCC expands no macro in this pragma.)
+// On i386 a double stands at offset 4 instead of 8. (GCC expands no macro in this pragma.)
 #ifdef REFUSAL_PACK_4
 #pragma pack(push, 4)
 #endif

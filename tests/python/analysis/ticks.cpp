@@ -9,7 +9,7 @@
 
 namespace {
 
-// What Python's `random.Random` draws, from its state: 624 words and the place in them.
+// Draws as Python's `random.Random` does, from its state: 624 words and the place in them.
 class Chance {
   public:
     explicit Chance(std::uint32_t* state) : words_(state), place_(state[624]) {}

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     behaviour.execution = [&cores](std::uint32_t c, std::uint32_t t, std::uint32_t) {
         return cores[c][t].budget;
     };
-    // Of the mpc5777m: 3.16 us, and 94814814 bytes a second.
+    // The mpc5777m's figures: 3.16 us, and 94814814 bytes a second.
     behaviour.transfer = [](std::uint32_t, const consort::spm::Transfer& transfer) {
         return 3160 + Ticks{transfer.bytes()} * ns / 94814814;
     };
