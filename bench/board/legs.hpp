@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the one-way benchmarks of boards share: two sides that go through the same legs, and the leg of one
+// Shared by the one-way benchmarks of boards: two sides that go through the same legs, and the leg of one
 // byte.
 //
 // In leg l, message i (from 1), the sender leaves its clock at log[(l * messages + i - 1) * 2], the receiver
@@ -33,7 +33,7 @@ class Legs {
 
     [[nodiscard]] std::uint32_t legs() const noexcept { return leg_; }
     [[nodiscard]] std::uint32_t wrong() const noexcept { return wrong_; }
-    // What the program has to say at its end.
+    // The program's result at its end.
     int result(bool done) noexcept {
         block_.result(0, leg_);
         block_.result(1, wrong_);

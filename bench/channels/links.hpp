@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is measured: the floors, Consort's channels, and peers that do the same work.
+// The measured links: the floors, Consort's channels, and peers that do the same work.
 #pragma once
 
 #include <fcntl.h>

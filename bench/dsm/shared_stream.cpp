@@ -71,7 +71,7 @@ std::uint64_t add_up(const std::byte* region, std::uint32_t stride) {
     return sum;
 }
 
-// What ends a peer's thread, and what it found.
+// The end of a peer's thread, and its result.
 struct Result {
     std::vector<std::uint64_t> ns;
     std::uint32_t wrong = 0;

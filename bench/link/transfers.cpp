@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the link's engine that copies takes on this machine, host and engine on a processor each:
+// Measures the link's copying engine on this machine, host and engine on a processor each:
 //
 //   link_transfers throughput ROUNDS   packets of 64 B to 64 KiB, 1 to 64 outstanding, both directions
 //   link_transfers blocking BYTES      transfers of 4 KiB to 64 MiB, in descriptors of 4 KiB and of 2 MiB;

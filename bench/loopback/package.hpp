@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the loopback test sends: packages of random bytes, one type for each size.
+// The loopback test's packages of random bytes, one type for each size.
 #pragma once
 
 #include <algorithm>

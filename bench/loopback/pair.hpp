@@ -52,7 +52,7 @@ int run_test(const char* name, Body body) {
     });
 }
 
-// What both programs take from their command lines.
+// Command-line options of both programs.
 struct PairOptions {
     int master_cpu = 0;
     int worker_cpu = 1;
@@ -81,7 +81,7 @@ struct PairOptions {
             throw std::invalid_argument("--class " + scheduling + ": must be ordinary or realtime");
         }
         realtime = scheduling == "realtime";
-        // Who started the program throws its recording away when it ends: nobody is left to want this one.
+        // A parent that ends throws the recording away: nobody is left to want this one.
         if (options.given("--parent") &&
             !linux_port::die_with_parent(static_cast<pid_t>(options.number("--parent", 0.0, 1.0, 4e9)),
                                          SIGTERM)) {
@@ -145,7 +145,7 @@ class RawSignal {
     std::uint32_t sequence_ = 0;
 };
 
-// What the two processes share beside the region: the raw lines, and what the worker reports.
+// Shared by the two processes beside the region: the raw lines, and the worker's report.
 struct Common {
     RawSignal::Shared raw;
     Line content_errors;
@@ -283,7 +283,7 @@ inline Samples samples(const std::string& name, std::size_t rows, nlohmann::json
     return table;
 }
 
-// What reading the clock twice costs: part of every time here, and taken off of none.
+// The cost of reading the clock twice: part of every time here, and subtracted from none.
 inline void measure_empty_section(Samples& table) {
     while (table.size() < table.capacity()) {
         const std::uint64_t begin = Clock::begin();

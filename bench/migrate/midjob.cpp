@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
         const Clock::time_point from = Clock::now();
         for (int i = 0; i < copies; ++i) {
             std::memcpy(to, from_here, live);
-            // What was copied is looked at, and goes back next.
+            // The copy is looked at, and goes back next.
             asm volatile("" : : "r"(to), "r"(from_here) : "memory");
             std::swap(to, from_here);
         }

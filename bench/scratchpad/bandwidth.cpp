@@ -47,7 +47,7 @@ Packet packet(std::uint32_t number) {
     return p;
 }
 
-// What comes back is whole, and of one flow in order.
+// Checks that answers are whole, and those of one flow in order.
 class Check {
   public:
     void operator()(const std::byte* data, std::size_t bytes) {

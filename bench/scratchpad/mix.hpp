@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the access patterns of spm-centric-os, Figure 5, are made of, on whatever they run: code that is
-// fetched anew and data that lies far apart.
+// The parts of the access patterns of spm-centric-os, Figure 5, for any memory: code that is fetched anew and
+// data that lies far apart.
 #pragma once
 
 #include <cstddef>

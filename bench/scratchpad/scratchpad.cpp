@@ -67,7 +67,7 @@ void displace() {
     }
 }
 
-// What the neighbour does: copies through memory far larger than any cache, a piece at a time.
+// The neighbour's work: it copies through memory far larger than any cache, a piece at a time.
 class Stream {
   public:
     Stream() : from_(bytes, std::byte{1}), to_(bytes, std::byte{2}) {}

@@ -187,8 +187,8 @@ Time latest(const TaskSet& set, const Time* offsets, std::size_t k) {
     return add(offsets[k], set.jitter(k));
 }
 
-// Of the moments at which windows begin those from which it is at most `reach` until a job of task i comes at
-// the latest: less than its period.
+// The window beginnings from which it is at most `reach` until a job of task i comes at the latest: less than
+// its period.
 WindowBegins begins_near(const TaskSet& set, const Time* offsets, const std::vector<bool>& counted,
                          std::size_t i, Time reach, Time clock) {
     WindowBegins found{{}, clock};

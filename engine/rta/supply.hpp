@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a core gives to the tasks on it: all of its time, or a budget in each period (a hypervisor's
-// partition). docs/explanation/analyses.md, theorem 18.
+// The time that a core gives to its tasks: all of it, or a budget in each period (a hypervisor's partition).
+// docs/explanation/analyses.md, theorem 18.
 #pragma once
 
 #include "time.hpp"

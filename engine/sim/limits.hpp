@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the simulator refuses to simulate.
+// The simulator's refusals.
 #pragma once
 
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the simulator runs: cores with their policies, tasks, and who shares a DMA. The exact meaning of
+// The simulated system: cores with their policies, tasks, and the sharers of a DMA. The exact meaning of
 // every field is docs/explanation/simulator.md.
 #pragma once
 

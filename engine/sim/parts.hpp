@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a job executes between the places at which it waits, and between its critical sections.
+// The parts of a job between its waits, and between its critical sections.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a simulation leaves: a few figures for each task, and where asked for a row for each job and for each
+// The results of a simulation: a few figures for each task, and on request a row for each job and for each
 // stretch of time that a core or the DMA spends on one.
 #pragma once
 

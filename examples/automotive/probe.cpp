@@ -29,7 +29,7 @@ int run() {
     typename K::In in;
     typename K::Out out;
     while (read(in)) {
-        // What a partition holds before is whatever the task before left there.
+        // The partition still holds what the task before left there.
         std::memset(static_cast<void*>(&out), 0xa5, sizeof out);
         K::step(constants, in, state, out);
         if (!write(out)) {

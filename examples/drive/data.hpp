@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels between the parts of the drive. SI units throughout.
+// Data between the parts of the drive. SI units throughout.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What travels between the controller, the operator's panel and the amplifier.
+// Data between the controller, the operator's panel and the amplifier.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Wish {
 struct Report {
     float angle;
     float torque;
-    // Of the wish that it answers.
+    // The number of the wish that it answers.
     std::uint32_t number;
 };
 struct Angle {
@@ -23,7 +23,7 @@ struct Angle {
 };
 struct Torque {
     float torque;
-    // Of the angle that it answers.
+    // The number of the angle that it answers.
     std::uint32_t number;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two programs share: the message, the channels, and the names of both.
+// Shared by the two programs: the message, the channels, and the names of both.
 #pragma once
 
 #include <cstddef>

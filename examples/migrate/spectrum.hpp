@@ -61,7 +61,7 @@ inline void clear(Out& out) {
     out = Out{};
 }
 
-// What lies outside of the loop has no safepoint either: apart, it is not instrumented.
+// Code outside of the loop has no safepoint either: in a function apart, it is not instrumented.
 inline void finish(State& state, Out& out) {
     out.health.windows += state.health.windows;
     state.health = out.health;

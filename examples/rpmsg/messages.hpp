@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two sides of the example send each other, and what they remember.
+// Messages between the two sides of the example, and their memory.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline constexpr std::uint32_t greeting = 0x401;
 template <class Access>
 using Stream = consort::rpmsg::Stream<message_bytes, kept_messages, Access>;
 
-// What each side remembers lies behind the other one's, at multiples of this.
+// The sides' memories lie one behind the other, at multiples of this.
 inline constexpr std::uint32_t kept_bytes = 4096;
 
 // Message `number` of Linux, or the remote's answer to it: its length and its words.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a core has used of its stack.
+// A core's use of its stack.
 #include "consort/bare/stack.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `consort bench board` runs: a job that computes for long, and a more urgent one that preempts it. Each
+// The jobs of `consort bench board`: one that computes for long, and a more urgent one that preempts it. Each
 // reads the core's counter first. Both compute in floating point, so that a preemption has its context to
 // keep.
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What FreeRTOS takes from waking a more urgent task to the first instruction that it executes, both tasks
-// with floating-point context: a notification by the less urgent task, and, where there is a tick, a delay
-// that ends while that task computes, and one that ends while the core is idle.
+// FreeRTOS from waking a more urgent task to the first instruction that it executes, both tasks with
+// floating-point context: a notification by the less urgent task, and, where there is a tick, a delay that
+// ends while that task computes, and one that ends while the core is idle.
 //
 // Results: for each case the smallest and the largest reading, in ticks of the core's counter.
 #include <cstdint>

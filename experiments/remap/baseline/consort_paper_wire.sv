@@ -48,7 +48,7 @@ module consort_paper_wire #(
       used_q <= '0;
       words_o <= '0;
     end else begin
-      // What is once offered stays; beyond that a slot that is not used is lost.
+      // An offer stays until it is taken; beyond that an unused slot is lost.
       if (!budget_q[16] || takes) budget_q <= {1'b0, budget_q[15:0]} + {1'b0, rate_i};
       now_q <= now_q + 1'b1;
       words_o <= words_o + 64'(takes);

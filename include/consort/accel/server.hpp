@@ -3,7 +3,7 @@
 // The accelerator's side: takes the clients' requests, serves one at a time as the arbitration has it, and
 // trusts no client.
 //
-// What a client can do to others:
+// A client's possible influence on others:
 // - It floods: a client has one request here and one in its mailbox; it waits for its own turn.
 // - It asks for what it may not have, or for too much: the request takes its client's turn, as the client's
 //   longest operation would, and is refused. Reading it costs the others no more than one that is served.

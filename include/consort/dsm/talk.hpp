@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two sides of a shared region say to each other: questions and grants, by a mailbox in each
-// direction. What was said to or by a side that has begun anew since is not heard.
+// Questions and grants between the two sides of a shared region, by a mailbox in each direction. Messages to
+// or from a side that has begun anew since are not heard.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an operation on a channel can answer.
+// The answers of a channel's operations.
 #pragma once
 
 #include <cstdint>

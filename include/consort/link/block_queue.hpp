@@ -9,7 +9,7 @@
 // has taken comes back the same way, by a transaction behind each block. So each side reads and writes its
 // own memory only, and neither ever waits for the engine.
 //
-// What the writer knows of the reader is as old as its last block: there is one place more than N, so that N
+// The writer's knowledge of the reader is as old as its last block: there is one place more than N, so that N
 // blocks find room all the same.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What travels over a link: transactions made of pieces, and how each one ended.
+// Transactions over a link: their pieces, and how each one ended.
 //
 // A link joins two sides by a DMA engine. The host posts transactions; the engine moves bytes between the
 // host's window and the peer's window and completes each transaction. A place is an offset into a window,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may run a task that two sides can run, and with which state: a hand-over at a job boundary that either
-// side may die in. docs/explanation/mode-changes.md, "When a side dies".
+// A task that two sides can run passes from one to the other at a job boundary, with its state; either side
+// may die meanwhile. docs/explanation/mode-changes.md, "When a side dies".
 //
 // Each side has words that only it writes: how often it gave the task away, the number of its last
 // checkpoint, and two slots for states. The task belongs to side 0 where both gave it away equally often,

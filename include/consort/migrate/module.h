@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the C of a step that migrates offers to the program around it. The C is generated
-// (`consort migrate --build`); C and C++ read this file.
+// The interface between the C of a migrating step and the program around it. The C is generated (`consort
+// migrate --build`); C and C++ read this file.
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel asks of the application DMA.
+// The kernel's requirements on the application DMA.
 #pragma once
 
 #include <cstddef>

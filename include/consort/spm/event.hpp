@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel emits about a run: an event at each turn of a job's life and at each fault, and one record
-// of each job.
+// The kernel's account of a run: an event at each turn of a job's life and at each fault, and one record of
+// each job.
 #pragma once
 
 #include <cstdint>

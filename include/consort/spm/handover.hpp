@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the I/O core and one application core tell each other: which partition to execute next, and what
-// became of it.
+// The exchange between the I/O core and one application core: the partition to execute next, and the outcome.
 //
 // A queue of at most two entries, one for each partition, in the order of the loads. Each word has one
 // writer and each side its own line. The counters only grow, so the I/O core knows what the other side may

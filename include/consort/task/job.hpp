@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run records: jobs, channel operations, events. Each is defined here and nowhere else; Python reads
-// the layouts that the compiler has (`--describe`). docs/reference/run-record.md.
+// The rows of a run's record: jobs, channel operations, events. Each is defined here and nowhere else; Python
+// reads the layouts that the compiler has (`--describe`). docs/reference/run-record.md.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of an offloaded job whose answer is not there in time.
+// The fate of an offloaded job whose answer is not there in time.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler calls for 64-bit numbers on a 32-bit core. Debian's compiler for RISC-V comes with a
+// The compiler calls these for 64-bit numbers on a 32-bit core. Debian's compiler for RISC-V comes with a
 // library for 64 bits only.
 #include <cstdint>
 

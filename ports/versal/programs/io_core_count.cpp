@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the scratchpad kernel itself costs on the I/O core, in instructions (`consort bench scratchpad --board
+// The scratchpad kernel's own cost on the I/O core, in instructions (`consort bench scratchpad --board
 // versal`). One application core with one task, both played by this program; the DMA is the board's.
 //
 // Results: shortest of all slots of a kind, without what reading the clock takes, in the order of `Slots`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tasks of a bare core read and write: the channel and device ends of consort/app in the run's time.
+// Reads and writes of a bare core's tasks: the channel and device ends of consort/app in the run's time.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the cores of one run share in the window: a region with the plan's channels, those of each offloaded
+// The cores of one run share these in the window: a region with the plan's channels, those of each offloaded
 // task and each worker's control, and a line for each core that releases tasks.
 //
 // One core makes the region; the others attach when it is ready. Everything here is as good for a process

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the executive asks of a core's timer, and the answer of a core that has no timer interrupt: it looks
-// at its clock whenever no job runs, so that what has begun runs to its end.
+// The executive's requirements on a core's timer, and the answer of a core that has no timer interrupt: it
+// looks at its clock whenever no job runs, so that a job that has begun runs to its end.
 //
 // A core's timer is a type `CoreTimer` in its consort/bare/this_core.hpp; interrupts are disabled when the
 // executive begins:

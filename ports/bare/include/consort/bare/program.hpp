@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program for a board's core consists of: one function. The same source is compiled for every core;
-// each port's consort/bare/this_core.hpp says what the core offers:
+// A program for a board's core is one function. The same source is compiled for every core; each port's
+// consort/bare/this_core.hpp says what the core offers:
 //
 //   consort::bare::ThisPort       the port contract on this core
 //   consort::bare::this_core      its name

@@ -50,7 +50,7 @@ class ThreePhaseTask {
 // Values: see CoreRun; beside them the core has the length of its slot and how many jobs each task has
 // [extra(Values::slots) and what follows]. Dma: start(transfer), state(), abort(), and the two partitions.
 //
-// What the kernel asks of a board, for both sides of it (consort/spm/io_core.hpp, application_core.hpp).
+// The kernel's requirements on a board, for both sides of it (consort/spm/io_core.hpp, application_core.hpp).
 template <class Values, std::uint32_t tasks, class Timer, class Dma>
 class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
     using Run = CoreRun<Values, tasks, Timer>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host writes down for the I/O subsystem on the R5F, beside the kernel's tables, and what it reads
-// of it afterwards, from this image's debug information.
+// The host writes these down for the I/O subsystem on the R5F, beside the kernel's tables, and reads the
+// results afterwards, from this image's debug information.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What loads and unloads three-phase jobs of the second R5F: a channel of the ZDMA of its own, and two
-// partitions. QEMU's machine has no tightly coupled memory; a part of the on-chip memory stands for it.
+// Loads and unloads three-phase jobs of the second R5F: a ZDMA channel of its own, and two partitions. QEMU's
+// machine has no tightly coupled memory; a part of the on-chip memory stands for it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine in virtual time runs, from a plan image.
+// Makes the system of a machine in virtual time from a plan image.
 #pragma once
 
 #include <algorithm>

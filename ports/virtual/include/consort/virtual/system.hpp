@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine in virtual time runs, and what it records. Times are in ticks of the caller's choice.
+// The system that a machine in virtual time runs, and its record. Times are in ticks of the caller's choice.
 #pragma once
 
 #include <cstdint>
