@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files need that compile both in the kernel and as an ordinary program
+ * The needs of files that compile both in the kernel and as an ordinary program
  * (remap_table.c, remap_model.c, remap_parse.c): integers, error numbers, memset.
  */
 #ifndef REMAP_PORT_H

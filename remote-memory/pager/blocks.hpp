@@ -56,7 +56,7 @@ class Blocks {
         return found == used_.end() ? 0 : found->second;
     }
 
-    // Whether all of the range lies in blocks.
+    // True if all of the range lies in blocks.
     [[nodiscard]] bool has(std::size_t offset, std::size_t length) const {
         auto each = used_.upper_bound(offset);
         if (each != used_.begin()) {

@@ -31,7 +31,7 @@ class Connection {
 
     // Goes on over another socket, to which nothing was sent yet; the one before is shut down.
     void renew(int socket) noexcept;
-    // Whether the calling thread can use its socket: tables of descriptors are not all the same.
+    // True if the calling thread can use its socket: tables of descriptors are not all the same.
     [[nodiscard]] bool reachable() const noexcept;
     // Nothing goes over it any more.
     void cut() const noexcept;
@@ -46,7 +46,7 @@ class Connection {
     Outcome receive(Header& header, void* payload, std::size_t capacity, bool forever = false,
                     int* descriptor = nullptr) noexcept;
 
-    // What answers the request that was sent last; it must be `expected`.
+    // The answer to the request that was sent last; it must be `expected`.
     Outcome receive_answer(Operation expected, Header& answer, void* payload, std::size_t capacity) noexcept;
     // Sends a request, and receives what answers it.
     Outcome ask(Header request, const void* first, std::size_t first_bytes, const void* second,

@@ -46,8 +46,8 @@ inline int own_table() noexcept {
     return table_of_thread;
 }
 
-// Whether what the calling thread allocates is this machine's memory, however large: of a thread that pages
-// wait for, none can lie in a segment.
+// True if the calling thread's allocations are this machine's memory, however large: memory of a thread that
+// pages wait for cannot lie in a segment.
 __attribute__((tls_model("initial-exec"))) inline thread_local bool allocates_here = false;
 class AllocatesHere {
   public:

@@ -10,7 +10,7 @@
 
 namespace consort::remote {
 
-// Whether the server is named by the path of its socket.
+// True if the server is named by the path of its socket.
 bool on_this_machine(const std::string& server);
 
 // A connected socket to HOST:PORT or to the socket at a path. Throws std::system_error.

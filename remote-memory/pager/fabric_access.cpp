@@ -47,7 +47,7 @@ void advance(std::atomic<std::uint32_t>& word) noexcept {
     ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-// Whether the server's end of this socket is closed.
+// True if the server's end of this socket is closed.
 bool ended(int socket) noexcept {
     char byte = 0;
     const ssize_t came = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);

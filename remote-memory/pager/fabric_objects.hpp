@@ -29,7 +29,7 @@ template <class Object>
 using Owned = std::unique_ptr<Object, Close>;
 using Info = std::unique_ptr<fi_info, FreeInfo>;
 
-// What both sides have: one endpoint of one domain, and what belongs to it. Closed from the end.
+// Both sides have these: one endpoint of one domain, and its objects. Closed from the end.
 struct Objects {
     Info info;
     Owned<fid_fabric> fabric;

@@ -68,7 +68,7 @@ FabricTransport::FabricTransport(const Attachment& wanted) : process_(::getpid()
     Outcome outcome = client_handshake(*connection_, key, asked);
     if (outcome == Outcome::good) {
         outcome = reach_in_fabric(*connection_, wanted.fabric, target);
-        // What a server says that does not know the request.
+        // The answer of a server that does not know the request.
         if (outcome == Outcome::refused && connection_->refusal() == Refusal::malformed) {
             connection_->refuse(Refusal::no_fabric);
         }

@@ -31,13 +31,13 @@ struct Place {
 };
 std::array<Place, 64> places;
 std::mutex changing;
-// What the program wants of SIGBUS.
+// The program's own action for SIGBUS.
 struct sigaction program_action {};
 bool installed = false;
 // Set while `install` runs: what it calls may be a preloaded `sigaction`, and must reach the kernel.
 __attribute__((tls_model("initial-exec"))) thread_local bool installing = false;
 
-// Whether the access was a write. Where the processor's report is not known every access counts as one: the
+// True if the access was a write. Where the processor's report is not known every access counts as one: the
 // page is then taken for dirty, which costs a write-back and loses nothing.
 bool is_write(const void* context) noexcept {
     [[maybe_unused]] const auto* user = static_cast<const ucontext_t*>(context);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a segment holds at one instant: the copy that a child gets after fork(). All pages are protected from
-// writes; who writes meanwhile waits, as after a fork of ordinary memory the writer of a page that both have
-// waits for its copy.
+// A segment's content at one instant: the copy that a child gets after fork(). All pages are protected from
+// writes; a thread that writes meanwhile waits, as after a fork of ordinary memory the writer of a page that
+// both have waits for its copy.
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ bool Pager::freeze() noexcept {
 }
 
 void Pager::thaw() noexcept {
-    // What is dirty stays protected until it is written to.
+    // Dirty pages stay protected until they are written to.
     writing_.open();
     discarding_.open();
     // A fault that was put off before the gate opened has its thread woken after it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rests on libsodium: the pre-shared key, what an attach proves and agrees on, and sealed messages. The
-// attach is an exchange of X25519 keys made for it (crypto_kx), signed by both sides with the pre-shared key
-// (crypto_auth) over all that was said. So an old attach proves nothing, and who gets to know the pre-shared
-// key later cannot read what was recorded.
+// Everything that rests on libsodium: the pre-shared key, the proof and the agreement of an attach, and
+// sealed messages. The attach is an exchange of X25519 keys made for it (crypto_kx), signed by both sides
+// with the pre-shared key (crypto_auth) over all that was said. So an old attach proves nothing, and somebody
+// who gets to know the pre-shared key later cannot read what was recorded.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace consort::remote {
 
 // The pre-shared key, as it is used: the hash of what its file holds.
 using Key = std::array<std::uint8_t, 32>;
-// What a client must know, besides the key, to connect to its segment again.
+// A client needs this, besides the key, to connect to its segment again.
 using Secret = std::array<std::uint8_t, 32>;
 
 // Reads a key: a regular file of at least 32 bytes that nobody but its owner may read. Throws

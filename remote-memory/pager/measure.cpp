@@ -139,7 +139,7 @@ int run(int argc, char** argv) {
     const int first = others.front();
     const int cpu = static_cast<int>(given.number("--cpu", first, 0, 1e6));
     const int priority = static_cast<int>(given.number("--priority", 80, 0, 98));
-    // Of the pager's threads, which come from this one: theorem 32 wants them beside the faulting thread.
+    // The pager's threads come from this one: theorem 32 wants them beside the faulting thread.
     others.erase(std::remove(others.begin(), others.end(), cpu), others.end());
     const bool apart = !others.empty() && linux_port::set_affinity(others);
     Found found(wanted.samples);

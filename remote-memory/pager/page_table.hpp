@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the pager knows of each page. One word a page holds its state; who moves it to `busy` by a
+// The pager's knowledge of each page. One word a page holds its state; a thread that moves it to `busy` by a
 // compare-and-swap owns the page until it stores another state.
 //
 //   away      absent here; its content is at home, or zeros where it is not `homed`
@@ -34,7 +34,7 @@ struct Page {
 // needs each of these.
 struct PageEntry {
     std::atomic<std::uint32_t> word{0};
-    // Of what a homed page holds at home; and when it was last evicted, in evictions.
+    // The CRC of a homed page's content at home; and when it was last evicted, in evictions.
     std::uint32_t crc = 0;
     std::uint32_t evicted_at = 0;
     std::atomic<bool> queued{false};

@@ -324,7 +324,7 @@ void Pager::complain(std::uintptr_t address, Outcome why) noexcept {
 
 void Pager::serve_in_handler() noexcept {
     keep_own_descriptors();
-    // Of this thread's table of descriptors: what one of the two connects again the other uses.
+    // It shares this thread's table of descriptors: either uses what the other connects again.
     prefetcher_ = std::thread([this, table = own_table()] {
         table_of_thread = table;
         prefetch_until_told();
@@ -378,7 +378,7 @@ void Pager::forget(std::size_t offset, std::size_t length) noexcept {
         return;
     }
     if (options_.pages == Pages::mapped || parts_ != 1) {
-        // What is dropped of a file comes back as it was; and of a huge page no part can be dropped.
+        // Dropped pages of a file come back as they were; and no part of a huge page can be dropped.
         std::memset(base() + begin, 0, end - begin);
     } else {
         memory_.drop(begin, end - begin);

@@ -106,7 +106,7 @@ class Pager {
     [[nodiscard]] std::vector<std::uint32_t> recorded() const { return recorder_.pages(); }
 
     [[nodiscard]] Counters counters() const noexcept;
-    // Whether its home is gone.
+    // True if its home is gone.
     [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
 
   private:
@@ -129,7 +129,7 @@ class Pager {
     Outcome source_of(Run& run, bool homed, bool& write, Fetched& found) noexcept;
     // Where all of a huge page's content is, that its home has.
     Outcome gather(std::uint32_t page, bool& write, Fetched& found) noexcept;
-    // Of a small page that came with other content than was stored: from another of its homes.
+    // Corrects a small page that came with other content than was stored: from another of its homes.
     Outcome correct(std::uint32_t small, std::byte* bounce, bool& write, Fetched& found) noexcept;
     Outcome store(std::uint32_t page, StoredPage* pages, const std::byte** sources) noexcept;
     void discard_attached(std::size_t offset, std::size_t length) noexcept;
@@ -139,7 +139,7 @@ class Pager {
     [[nodiscard]] std::size_t place_of(std::uint32_t page) const noexcept {
         return std::size_t{page} << shift_;
     }
-    // Of small page number `small` as its home has it.
+    // The CRC of small page number `small` as its home has it.
     [[nodiscard]] std::uint32_t& crc_of(std::uint32_t small) noexcept {
         return huge_crcs_ ? huge_crcs_[small] : table_[small].crc;
     }
@@ -161,7 +161,7 @@ class Pager {
             options_.at_step(step);
         }
     }
-    // Whether the range is ordinary memory; waits for a settle that is about to know it.
+    // True if the range is ordinary memory; waits for a settle that is about to know it.
     [[nodiscard]] bool has_left() const noexcept;
 
     void evict_until_told() noexcept;
@@ -209,7 +209,7 @@ class Pager {
         std::atomic<std::uint64_t> failed{0}, write_faults{0}, fetched{0}, zeroed{0}, evicted{0}, stored{0},
             rescued{0}, waits{0}, prefetched{0}, corrected{0}, fault_ns{0};
     } counted_;
-    // Of the evicting thread, made beforehand: it allocates nothing.
+    // The evicting thread's, made beforehand: it allocates nothing.
     Victims clean_;
     Victims dirty_;
     int stop_ = -1;     // eventfd that ends the handler thread
@@ -217,7 +217,7 @@ class Pager {
     int made_by_;
     std::thread evictor_;
     std::thread handler_;
-    // What `prefetch` ordered; its thread has the table of descriptors of who else fetches.
+    // The orders of `prefetch`; its thread shares the table of descriptors with the other fetchers.
     std::mutex ordering_;
     std::condition_variable ordered_;
     std::vector<std::uint32_t> order_;
@@ -231,8 +231,8 @@ namespace fault_signal {
 // Throws std::system_error where there are 64 already.
 void add(Pager* pager, bool in_thread);
 void remove(Pager* pager) noexcept;
-// What sigaction(2) is to do for SIGBUS where a program asks for it: the action gets what is of no segment.
-// False where no segment needs SIGBUS.
+// The program's sigaction(2) for SIGBUS: its action gets the signals of no segment. False where no segment
+// needs SIGBUS.
 bool set_program_action(const struct sigaction* action, struct sigaction* previous) noexcept;
 
 }  // namespace fault_signal

@@ -20,7 +20,7 @@ namespace consort::remote {
 // one before.
 class Sequences {
   public:
-    // What a fault on this page should bring, of at most `most` pages.
+    // The pages that a fault on this page should bring, at most `most`.
     Run expected(std::uint32_t page, std::uint32_t most) noexcept {
         for (Sequence& each : all_) {
             if (each.next.load(relaxed) == page) {
@@ -40,7 +40,7 @@ class Sequences {
         return {page, 1, stride};
     }
 
-    // What it brought: the next fault of this sequence is behind it.
+    // It brought these pages: the next fault of this sequence is behind them.
     void brought(const Run& run) noexcept {
         for (Sequence& each : all_) {
             if (each.next.load(relaxed) == run.first) {

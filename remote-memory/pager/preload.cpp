@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `consort remote run` preloads into a program: large allocations, and large anonymous mappings, come
-// from attached segments; small ones stay with the C library. docs/remote-pager.md says what it takes
-// over.
+// The library that `consort remote run` preloads into a program: large allocations, and large anonymous
+// mappings, come from attached segments; small ones stay with the C library. docs/remote-pager.md says what
+// it takes over.
 //
 // CONSORT_REMOTE_SEGMENTS holds a line for each segment: key, bytes, bytes of cache, `copied` or `mapped`,
 // replicas, `plain` or `encrypted`, a provider of libfabric or nothing, bytes of a page, and servers, with

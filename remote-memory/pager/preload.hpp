@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of the preloaded library share: preload.cpp begins and ends, preload_*.cpp have one thing
+// Shared by the parts of the preloaded library: preload.cpp begins and ends, preload_*.cpp have one thing
 // each.
 #pragma once
 
@@ -16,9 +16,9 @@ namespace consort::remote::preloaded {
 
 // Set while this library's own code runs in this thread: what it calls is then the C library's.
 extern thread_local bool inside;
-// Whether segments are attached in this process; a child after fork() has none, but copies of their blocks.
+// True if segments are attached in this process; a child after fork() has none, but copies of their blocks.
 extern bool attached;
-// Whether the faulting threads serve their faults, on SIGBUS.
+// True if the faulting threads serve their faults, on SIGBUS.
 extern bool in_thread;
 
 // A variable of the environment.
@@ -33,7 +33,7 @@ void write_report(const char* path);
 void say_summary();
 void write_record(const char* path);
 
-// What another program may order: to attach a segment (a line as in CONSORT_REMOTE_SEGMENTS; its number), to
+// Orders of another program: to attach a segment (a line as in CONSORT_REMOTE_SEGMENTS; its number), to
 // detach one, whose pages come home first where they are to stay, and to say what is attached. They throw as
 // Segment does, and std::invalid_argument where it cannot be.
 std::size_t attach(const std::string& line);

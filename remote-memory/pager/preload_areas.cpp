@@ -21,7 +21,7 @@ bool is_child = false;
 
 namespace {
 
-// What allocations from this size on are remote; none while there is no segment for them.
+// Allocations from this size on are remote; none while there is no segment for them.
 constexpr std::size_t never = static_cast<std::size_t>(-1);
 std::atomic<std::size_t> threshold{never};
 std::size_t given_threshold = never;

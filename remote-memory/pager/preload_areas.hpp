@@ -103,11 +103,11 @@ class Held {
 Area* area_of(const void* pointer);
 // The first area that has part of the range, or null.
 Area* area_in(const void* pointer, std::size_t bytes);
-// Whether an allocation of so many bytes is to be remote.
+// True if an allocation of so many bytes is to be remote.
 bool wanted(std::size_t bytes);
 // How a working set names a segment: by the size of its pages.
 std::string heading(const Segment& segment);
-// What is remote from now on: allocations of `bytes` and more, where there is a segment for them.
+// From now on allocations of `bytes` and more are remote, where there is a segment for them.
 void use_threshold(std::size_t bytes);
 void set_threshold();
 // Nothing: in a child.
@@ -121,12 +121,12 @@ void release_block(Area& area, const void* pointer, std::size_t bytes);
 void* allocate_again(std::size_t bytes, std::size_t alignment);
 // 0 where no block begins.
 std::size_t length_of(const Area& area, const void* pointer);
-// Whether all of this range of whole pages lies in blocks.
+// True if all of this range of whole pages lies in blocks.
 bool is_all_in_blocks(const Area& area, const void* pointer, std::size_t bytes);
 // The blocks that lie there, but for freed ones. Call it with `lock` held.
 std::vector<Segment::Block> blocks_in(const Area& area);
 std::size_t used_in(const Area& area);
-// What lay in it counts at the program's end, also once its segment is gone.
+// Its content counts at the program's end, also once its segment is gone.
 void summarize(const Area& area);
 
 inline int fail(int error) {

@@ -46,7 +46,7 @@ CONSORT_OPEN(openat, int folder CONSORT_COMMA const char* path, int CONSORT_COMM
 CONSORT_OPEN(openat64, int folder CONSORT_COMMA const char* path, int CONSORT_COMMA const char*,
              folder CONSORT_COMMA path)
 
-// What calls become in programs that are built with _FORTIFY_SOURCE.
+// The names of calls in programs that are built with _FORTIFY_SOURCE.
 // NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): the C library's names
 CONSORT_EXPORT int __open_2(const char* path, int flags) {
     return ::open(path, flags & ~O_CREAT);

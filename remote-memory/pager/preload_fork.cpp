@@ -27,7 +27,7 @@ namespace consort::remote::preloaded {
 namespace {
 
 bool copies_blocks = false;
-// Of the thread that forks, which holds `lock`.
+// The mask of the forking thread, which holds `lock`.
 sigset_t mask_before;
 
 bool has_remote_blocks(const Area& area) {
@@ -55,8 +55,8 @@ std::size_t held_in(const Area& area) {
     return bytes;
 }
 
-// Of this machine's memory, so much can still be had [bytes]; all where that is not known. Without a stream:
-// a signal handler may fork.
+// The memory of this machine that can still be had [bytes]; all where that is not known. Without a stream: a
+// signal handler may fork.
 std::size_t available() {
     const long file = ::syscall(SYS_openat, AT_FDCWD, "/proc/meminfo", O_RDONLY | O_CLOEXEC);
     std::array<char, 4096> text{};

@@ -28,7 +28,7 @@ using namespace consort::remote::preloaded;
 
 namespace {
 
-// Whether the kernel would take it for a range of whole pages.
+// True if the kernel would take it for a range of whole pages.
 bool is_range(const void* address, std::size_t bytes) {
     const auto from = reinterpret_cast<std::uintptr_t>(address);
     return from % page_bytes == 0 && bytes <= PTRDIFF_MAX && from <= PTRDIFF_MAX - Blocks::rounded(bytes);
@@ -62,7 +62,7 @@ int for_pieces(void* address, std::size_t bytes, In in, Outside outside) {
     return 0;
 }
 
-// What may be left undone: advice on how memory is used. The pager finds out by itself.
+// Advice on how memory is used may be left undone. The pager finds out by itself.
 bool is_hint(int advice) {
     switch (advice) {
         case MADV_NORMAL:
@@ -95,8 +95,8 @@ int advise(Area& area, void* address, std::size_t bytes, int advice) {
         area.segment->discard(reinterpret_cast<std::uintptr_t>(address) - area.base, bytes);
         return 0;
     }
-    // What it does not know, and what would make pages zero, or shared with a child, behind the pager's back:
-    // as a kernel says that has no such advice.
+    // Unknown advice, and advice that would make pages zero, or shared with a child, behind the pager's back:
+    // as a kernel answers that has no such advice.
     return is_hint(advice) ? 0 : fail(EINVAL);
 }
 

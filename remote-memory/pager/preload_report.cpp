@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is written when a program ends: what its segments did, and which pages came.
+// The report at a program's end: what its segments did, and which pages came.
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -44,7 +44,7 @@ void write_report(const char* path) {
 
 namespace {
 
-// Of the segments that are gone, and, at the end, of all.
+// Counts of the segments that are gone, and, at the end, of all.
 struct Summary {
     std::size_t attached_bytes = 0;
     std::size_t most = 0;

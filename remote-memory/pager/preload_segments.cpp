@@ -82,8 +82,9 @@ void remove(std::size_t place, Area& area) {
     area.segment = nullptr;
 }
 
-// What stayed when its segment was detached has been freed since: the place is for another segment, and the
-// addresses are the program's. Who frees a block touches its memory no more once it is no block.
+// Blocks that stayed when their segment was detached have been freed since: the place is for another segment,
+// and the addresses are the program's. A thread that frees a block touches its memory no more once it is no
+// block.
 void forget_empty() {
     areas.each([](std::size_t place, Area& each) {
         {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program may not do to SIGBUS while its faults come by that signal: take it away, or block it, which
-// many programs do with all signals. The kernel ends a program whose fault finds SIGBUS blocked.
+// A program whose faults come by SIGBUS may not take that signal away, or block it, as many programs do with
+// all signals. The kernel ends a program whose fault finds SIGBUS blocked.
 #include <pthread.h>
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client and a server of remote memory say to each other: request and response, little-endian, one
+// The messages between a client and a server of remote memory: request and response, little-endian, one
 // header before each payload. docs/remote-pager.md describes the whole exchange.
 #pragma once
 
@@ -78,8 +78,8 @@ constexpr std::uint32_t only(Cipher cipher) {
     return 1U << static_cast<std::uint32_t>(cipher);
 }
 
-// What a connection is for. A new one of a role takes the place of the one before: what still comes over
-// that one is dropped.
+// A connection's purpose. A new one of a role takes the place of the one before: later data over that one is
+// dropped.
 enum class Role : std::uint32_t { fetches, stores };
 
 struct Hello {

@@ -36,7 +36,7 @@ class Replicated final : public Transport {
         return outcome;
     }
 
-    // What one server has wrong the others may have right.
+    // A page that one server has wrong the others may have right.
     Outcome fetch_elsewhere(std::uint32_t page, std::uint32_t attempt, std::byte* bounce,
                             Fetched& found) noexcept override {
         std::uint32_t skipped = 0;

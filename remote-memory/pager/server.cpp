@@ -26,8 +26,8 @@ namespace {
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-// What stands still is sent at once; and a client whose machine is gone is found within a minute, so that its
-// segment does not stay for ever.
+// A segment of a client whose machine is gone must not stay for ever: such a client is found within a minute.
+// Data that stands still is sent at once.
 void prepare(int socket) {
     const auto set = [&](int level, int name, int value) {
         ::setsockopt(socket, level, name, &value, sizeof value);
@@ -204,8 +204,8 @@ void Server::accept_from(int listening, bool local) {
     }
 }
 
-// Who has the key proves it at once: those that wait longest are ended first, so that who comes without it
-// shuts nobody out. The lock is held.
+// Clients with the key prove it at once: those that wait longest are ended first, so that clients without it
+// shut nobody out. The lock is held.
 void Server::end_oldest(const Source& source) {
     Client* oldest = nullptr;
     Client* oldest_of_source = nullptr;

@@ -64,7 +64,7 @@ class Server {
         Source source{};
         bool unproven = true;  // and not told to end; under the lock
         std::atomic<bool> ended{false};
-        // What it is attached to; under the lock.
+        // Its segment; under the lock.
         const Segment* segment = nullptr;
         Role role = Role::fetches;
     };

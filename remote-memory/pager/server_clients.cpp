@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a server does for one connection: the attach, then requests.
+// The server's side of one connection: the attach, then requests.
 #include <fcntl.h>
 #include <sodium.h>
 #include <sys/socket.h>
@@ -125,7 +125,7 @@ std::shared_ptr<Server::Segment> Server::handshake(Connection& connection, Clien
     if (!same(prove(proving, 'c', transcript), attach.proof)) {
         return refused(Refusal::wrong_key);
     }
-    // What passes through this machine's memory is not encrypted.
+    // Data that passes through this machine's memory is not encrypted.
     if (local ? (attach.ciphers & only(Cipher::none)) == 0
               : !choose_cipher(attach.ciphers, options_.must_encrypt, transcript.cipher)) {
         return refused(Refusal::not_encrypted);

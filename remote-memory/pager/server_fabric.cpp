@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a server tells a client of the fabric: where its segment is, and that memory's key. They are sealed:
-// who reads along on the connection does not get a key that lets it write.
+// The server's words to a client of the fabric: where its segment is, and that memory's key. They are sealed:
+// a reader of the connection does not get a key that lets it write.
 #include <netdb.h>
 #include <sys/socket.h>
 

@@ -44,7 +44,7 @@ struct Server::Segment {
     std::mutex mutex;
     std::condition_variable changed;
     bool detached = false;
-    // Of each role, the connection that counts: what still comes over an older one is dropped.
+    // The current connection of each role: data over an older one is dropped.
     std::array<std::uint64_t, 2> newest{};
 };
 

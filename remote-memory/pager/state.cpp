@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run's program is linked with whose tasks have their states in remote memory.
+// Linked with the program of a run whose tasks have their states in remote memory.
 #include <algorithm>
 
 #include "consort/linux/executive/state_memory.hpp"

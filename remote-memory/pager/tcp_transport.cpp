@@ -57,7 +57,7 @@ void TcpTransport::open(Line& line) {
     line.connection->set_patience(wanted_.patience);
 }
 
-// Whether another connection may help.
+// True if another connection may help.
 bool TcpTransport::passes(Outcome outcome, Refusal why) noexcept {
     switch (outcome) {
         case Outcome::closed:

@@ -57,7 +57,7 @@ class Transport {
     virtual Outcome store(StoredPage* pages, const std::byte* const* sources,
                           std::uint32_t count) noexcept = 0;
 
-    // Whether fetches share one connection.
+    // True if fetches share one connection.
     [[nodiscard]] virtual bool serial() const noexcept = 0;
 
     // The segment's memory where this machine has it (a descriptor, and its bytes as they are at home); else
@@ -65,7 +65,7 @@ class Transport {
     [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
     [[nodiscard]] virtual std::byte* home() const noexcept { return nullptr; }
 
-    // What the server said when a request was refused.
+    // The server's reason for refusing a request.
     [[nodiscard]] virtual Refusal refusal() const noexcept = 0;
 
     // Adds what it counted.

@@ -48,7 +48,7 @@ int open_descriptor(bool in_thread) {
 
 constexpr int huge_mapping = MAP_HUGETLB | (21 << MAP_HUGE_SHIFT);
 
-// Of Linux 6.6, whose headers may be missing.
+// From Linux 6.6, whose headers may be missing.
 struct PoisonOrder {
     uffdio_range range;
     std::uint64_t mode;
@@ -228,7 +228,7 @@ bool UserFault::poison(std::size_t offset) const noexcept {
 }
 
 bool UserFault::leave() noexcept {
-    // Of a child, too, from now on.
+    // A child has it, too, from now on.
     ::syscall(SYS_madvise, base_, bytes_, MADV_DOFORK);
     uffdio_range range{reinterpret_cast<std::uintptr_t>(base_), bytes_};
     left_ = ::ioctl(descriptor_, UFFDIO_UNREGISTER, &range) == 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a fault of the pager takes, and what the least is that the kernel lets it take: the two in turn, in
-// blocks, so that what the machine does meanwhile meets both. Prints one JSON object.
+// The pager's time for a fault, and the least that the kernel lets it take: the two in turn, in blocks, so
+// that the machine disturbs both alike. Prints one JSON object.
 //
 // Floors: a bare handler of SIGBUS that does one UFFDIO_COPY and nothing else, no checksum, no eviction; the
 // same with 64 pages a fault, and with one of 2 MiB, where the machine has huge pages reserved; one that maps
@@ -346,7 +346,7 @@ int run(int argc, char** argv) {
             note("tcp_fault", touch(ours.base(), order));
         }
         {
-            // What encryption adds, beside it: no goal.
+            // The cost of encryption, beside it: no goal.
             Prepared ours(tcp, key, set_bytes + (set_bytes / 2), 1, Pages::copied, true);
             ours.make_room();
             note("tcp_fault_encrypted", touch(ours.base(), order));

@@ -32,7 +32,7 @@ class Server {
   public:
     explicit Server(char** command) : process_(::fork()) {
         if (process_ == 0) {
-            // What it says would come between what is printed here.
+            // Its output would come between what is printed here.
             ::dup2(STDERR_FILENO, STDOUT_FILENO);
             ::execvp(command[0], command);
             std::perror(command[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ordinary programs do with much memory, for consort_remote_bench/remote_workloads.py: it knows nothing
-// of remote memory. Prints one JSON object: figures, the bytes of its working set, and whether the result is
+// Ordinary programs' work with much memory, for consort_remote_bench/remote_workloads.py: it knows nothing of
+// remote memory. Prints one JSON object: figures, the bytes of its working set, and whether the result is
 // right.
 //
 //   stream N THREADS PASSES   copy, scale, add and triad over three arrays of N doubles: the best pass each

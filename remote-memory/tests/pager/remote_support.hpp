@@ -48,7 +48,7 @@ using namespace consort::remote;
 
 constexpr std::size_t mib = 1U << 20U;
 
-// Whether the kernel gives this process userfaultfd, and for the faults of system calls, too.
+// True if the kernel gives this process userfaultfd, and for the faults of system calls, too.
 inline bool can_page(Faults faults, std::string& why) {
     try {
         const UserFault tried(mib, faults);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ThreadSanitizer has wrong of the pager: its threads have tables of descriptors of their own
-// (pager/descriptors.hpp), and the sanitizer takes equal numbers in two tables for one
-// descriptor.
+// ThreadSanitizer's error about the pager: its threads have tables of descriptors of their own
+// (pager/descriptors.hpp), and the sanitizer takes equal numbers in two tables for one descriptor.
 
 extern "C" const char* __tsan_default_suppressions();   // NOLINT: the sanitizer's name
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes over an encrypted connection: nobody in the middle reads it, changes it, repeats it or leaves it
-// out.
+// Nobody in the middle of an encrypted connection reads, changes, repeats or leaves out what goes over it.
 #include <sodium.h>
 
 #include <cstring>
@@ -78,7 +77,7 @@ TEST_F(Middle, ReadsNothing) {
         }
         if (encrypt) {
             EXPECT_EQ(times(seen, "nobody else"), 0U);
-            // Of the attaches of two connections: hello, attach, attached.
+            // From the attaches of two connections: hello, attach, attached.
             EXPECT_EQ(times(seen, "CRMP"), 6U);
         } else {
             EXPECT_GT(times(seen, "nobody else"), 1000U);

@@ -172,8 +172,8 @@ class Played : public Cut {
     }
 };
 
-// What was sent over a connection before a cut comes to the server after newer pages came over the next one:
-// it is dropped.
+// A page that was sent over a connection before a cut comes to the server after newer pages came over the
+// next one: it is dropped.
 TEST_F(Played, AnOldStoreThatComesLate) {
     ClientAttach wanted = kept(60'000);
     const auto fetches = attached(wanted);

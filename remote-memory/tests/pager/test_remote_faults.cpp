@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes wrong has a stated outcome: a refusal, or SIGBUS with a message. Never zeros.
+// Each fault has a stated outcome: a refusal, or SIGBUS with a message. Never zeros.
 #include <cstring>
 
 #include "remote_support.hpp"
@@ -205,7 +205,7 @@ TEST_F(RawClient, TheNextClientReadsZeros) {
     }
 }
 
-// What one side said, said again to a new connection, proves nothing: the other side's nonce is new.
+// One side's words, said again to a new connection, prove nothing: the other side's nonce is new.
 TEST_F(RawClient, ARecordedAttachIsRefused) {
     const auto say = [&](const std::vector<char>& recorded, std::vector<char>& sent) {
         const int socket = connect_to(tcp());

@@ -129,7 +129,7 @@ TEST_F(Peers, StrangersByTheHundredDoNoHarm) {
     }
 }
 
-// What a client with the key sends, which may be hostile to others: the server stays, and so does their
+// A client with the key may send messages that are hostile to others: the server stays, and so does their
 // memory.
 TEST_F(Peers, AClientThatSendsAnythingHarmsNobodyElse) {
     const Segment segment(options(tcp()));
@@ -211,8 +211,9 @@ class Strangers {
     std::thread thread_;
 };
 
-// Who has no key shuts nobody out: not whoever comes from elsewhere, or by the local socket, however often it
-// comes again; nor, by what it only holds, those of its own address. Who has proved the key stays.
+// A client without the key shuts nobody out: not whoever comes from elsewhere, or by the local socket,
+// however often it comes again; nor, by what it only holds, those of its own address. A client that has
+// proved the key stays.
 TEST_F(Peers, StrangersShutNobodyOut) {
     const Segment before(options(tcp()));
     fill(before);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What programs do that does not suit a pager: signal handlers that touch a segment, blocked signals, fork,
+// Programs with habits that do not suit a pager: signal handlers that touch a segment, blocked signals, fork,
 // closed descriptors, locked memory. Each reads what was written, or ends with SIGBUS; never zeros.
 #include <sys/mman.h>
 #include <sys/syscall.h>

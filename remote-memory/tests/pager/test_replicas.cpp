@@ -134,7 +134,8 @@ TEST_F(Several, OneBeginsAnewEmpty) {
     EXPECT_EQ(segment.counters().replicas_lost, 1U);
 }
 
-// What one server sends is spoilt, by its memory or on its way: the other's is taken, and goes to both again.
+// A page from one server is spoilt, by its memory or on its way: the other's is taken, and goes to both
+// again.
 TEST_F(Several, OneHasAPageWrong) {
     std::atomic<int> armed{0};
     const Link link(servers[0].address(), [&](std::uint64_t, char* bytes, std::size_t& length) {

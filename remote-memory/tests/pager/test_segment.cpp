@@ -60,7 +60,7 @@ TEST_P(EachWay, RandomAccessEqualsAnArray) {
     EXPECT_GT(counted.fetched, 0U);
 }
 
-// Of this process; mincore(2) would count what a shared file has.
+// The mapped pages of this process; mincore(2) would count those that a shared file has.
 std::size_t mapped_pages(const Segment& segment) {
     std::vector<std::uint64_t> entries(segment.bytes() / page_bytes);
     const auto bytes = static_cast<ssize_t>(entries.size() * sizeof entries[0]);
@@ -167,7 +167,7 @@ TEST_P(EachWay, SystemCallsReachAbsentPagesOrFail) {
     ::close(ends[1]);
 }
 
-// What may only be read is fetched and evicted as ever, in batches that cross its ends; a write ends with
+// Read-only pages are fetched and evicted as ever, in batches that cross their ends; a write ends with
 // SIGSEGV.
 TEST_P(EachWay, WhatMayOnlyBeRead) {
     EXPECT_EXIT(

@@ -18,7 +18,7 @@ using namespace remote_test;
 
 enum class Way { shared, tcp, mapped };
 
-// What a thread does at a step, once.
+// A thread's action at a step, once.
 std::array<std::atomic<void (*)()>, 5> planted{};
 
 void plant(Step step, void (*act)()) {

@@ -87,7 +87,7 @@ void streams(Bus& bus) {
     auto& top = *bus.top;
     const auto next = [](auto& data) { return [&data] { ++data; }; };
     waits(bus, "stream", top.stream_valid_i, top.stream_ready_i, next(top.stream_data_i));
-    // What is cleared may go, in that cycle and as something else.
+    // A cleared offer may go, in that cycle and as something else.
     top.stream_ready_i = 0;
     top.stream_valid_i = 1;
     bus.cycle();

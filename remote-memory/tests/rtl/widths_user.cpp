@@ -200,7 +200,7 @@ class Memory {
         const Read& read = reads_[i];
         const std::uint64_t at = read.of.beat(read.done), base = at & ~(bytes_ - 1ULL);
         std::uint8_t data[64];
-        // What is beside the beat is nobody's.
+        // Bytes beside the beat are nobody's.
         for (auto& byte : data) byte = static_cast<std::uint8_t>(random_bits());
         for (std::uint64_t a = at; a < read.of.end(read.done); ++a) data[a - base] = store.at(a);
         std::memcpy(&top_.m_r_data_i[pair_], data, 64);

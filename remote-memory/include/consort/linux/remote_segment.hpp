@@ -13,7 +13,7 @@
 
 namespace consort::remote {
 
-// Who serves a fault.
+// The server of a fault.
 enum class Faults : std::uint8_t {
     in_thread,  // the faulting thread itself (SIGBUS): fastest; a system call on an absent page fails
                 // (EFAULT)
@@ -32,7 +32,7 @@ enum class Rights : std::uint8_t { read, read_write };
 inline constexpr std::size_t small_page = 4096;
 inline constexpr std::size_t huge_page = 2U << 20U;
 
-// What was done for a segment since it was attached: pages of its size, and faults where it says so.
+// Counts since a segment was attached: pages of its size, and faults where it says so.
 struct Counters {
     std::uint64_t faults = 0;        // on absent pages
     std::uint64_t write_faults = 0;  // on clean pages
@@ -55,8 +55,8 @@ struct SegmentOptions {
     std::size_t bytes = 0;  // a multiple of `page`, below 16 TiB
     // How much of it lies here at most; at least 1 MiB, and 16 MiB in pages of 2 MiB.
     std::size_t cache_bytes = 0;
-    // What a fault brings and an eviction takes: 4 KiB, or 2 MiB, of the huge pages that this machine has
-    // reserved (hugetlb, Linux 5.19). `mapped` takes the page size that the server's memory has.
+    // The unit of faults and evictions: 4 KiB, or 2 MiB, of the huge pages that this machine has reserved
+    // (hugetlb, Linux 5.19). `mapped` takes the page size that the server's memory has.
     std::size_t page = small_page;
     Faults faults = Faults::in_thread;
     Pages pages = Pages::copied;
@@ -131,7 +131,7 @@ class Segment {
     // same offset of `to`, which is zeros. False where a page cannot be had.
     [[nodiscard]] std::size_t held(Block block) const noexcept;
     [[nodiscard]] bool copy(Block block, std::byte* to) noexcept;
-    // Whether the server is lost: what is in the cache stays, all else ends with SIGBUS.
+    // True if the server is lost: pages in the cache stay, all others end with SIGBUS.
     [[nodiscard]] bool lost() const noexcept;
 
   private:

@@ -42,7 +42,7 @@ namespace consort::linux_port {
 
 namespace remote_detail {
 
-// What the handlers use: fixed places, no allocation.
+// Used by the handlers: fixed places, no allocation.
 struct Window {
     std::atomic<std::uintptr_t> begin{0};  // 0: free
     std::size_t size = 0;

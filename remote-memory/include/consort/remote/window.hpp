@@ -91,7 +91,8 @@ class Windows {
   public:
     static constexpr std::uint64_t kPage = 4096;
     static constexpr std::uint32_t kPolls = 1'000'000;  // of detach, each three register accesses
-    // Of a segment: what an offset on the link can say in any build; each block's shape says what in its own.
+    // The largest segment that an offset on the link can name in any build; each block's shape has its own
+    // limit.
     static constexpr std::uint64_t kMaxSize = 1ULL << 38;
     static constexpr std::uint64_t kAddresses = 1ULL << 40;
     static_assert((kMaxSize / kPage) - 1 == mblock::LinkTableSegmentLast::kPageMax);
@@ -179,7 +180,8 @@ class Windows {
         return status;
     }
 
-    // Whether all is over that the port had begun when one of its windows on this link was detached last.
+    // True if everything is over that the port had begun when one of its windows on this link was detached
+    // last.
     [[nodiscard]] WindowStatus drained(std::uint32_t port, std::uint32_t link) {
         cblock::Fence fence;
         mblock::Up up;

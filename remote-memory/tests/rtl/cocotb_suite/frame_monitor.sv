@@ -19,9 +19,9 @@ module frame_monitor
   int unsigned no_units = 0, few_units = 0, full_units = 0;
   int unsigned replays = 0, replays_begun_anew = 0, cut_short = 0;
   int unsigned phy_waits = 0, rx_waits = 0, ups = 0, downs = 0;
-  // Of an initiator's frames.
+  // An initiator's frames.
   int unsigned first_read = 0, first_write = 0, first_strobed = 0, alone = 0, with_few = 0, with_many = 0;
-  // Of a target's frames.
+  // A target's frames.
   int unsigned one_part = 0, two_parts = 0, error_part = 0, ack_part = 0, one_ack = 0, more_acks = 0, errors_carried = 0;
 
   logic [4:0] left;

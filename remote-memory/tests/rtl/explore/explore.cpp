@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
         }
     };
 
-    // What is known of each state: how it was first reached, and where choice 0 leads.
+    // The knowledge of each state: how it was first reached, and where choice 0 leads.
     struct Way {
         std::uint32_t from;
         std::uint8_t choice;

@@ -78,7 +78,7 @@ module link_world
     logic [31:0] bad_frames, replays, downs;
     assign replays_odd[e] = replays[0];
     logic drain, hunting;
-    // What the buffer has of a frame that is accepted is what its header says.
+    // The buffer has as much of an accepted frame as its header says.
     logic [2:0] kept;
     assign kept = i_link.i_buffer.rx_spec_q - i_link.i_buffer.rx_commit_q;
     assign wrong_count[e] = i_link.i_buffer.accept_i && {2'd0, kept} != i_link.i_buffer.end_header_i.units;
@@ -177,7 +177,7 @@ module link_world
         again_q[e] <= beat[e] && twice[e];
         if (rests[e]) pause_q[e] <= ($clog2(Pause + 1))'(Pause);
         else if (pause_q[e] != '0) pause_q[e] <= pause_q[e] - 1'b1;
-        // What is not valid is nothing, so that it makes no states.
+        // Invalid words are zero, so that they make no states.
         if (!again_q[e]) begin
           wire_valid_q[e] <= goes[e] && (queued[e] || enters[e]);
           wire_q[e] <= !goes[e] ? '0 : queued[e] ? queue_q[e][0] : enters[e] ? entry[e] : '0;
@@ -332,7 +332,7 @@ module link_world
       // Once, and in order.
       wrong_number[e] = came[e] && (rx_num[e] != expect_q[e] || rx_units[e] != 5'(!expect_q[e][0]));
       wrong_unit[e] = unit_waits_q[e] && rx_unit_valid[e] && up[e] && rx_unit[e] != BeatWidth'(unit_num_q[e]);
-      // Of one session of the sender, which was not over when this end came up.
+      // From one session of the sender, which was not over when this end came up.
       wrong_session[e] = came[e] && ((knows_q[e] && heard_q[e] != rx_session[e]) ||
           rx_session[e] - session_at_up_q[e] > 2'd1);
       // A unit that nobody waits for, behind all messages.

@@ -30,7 +30,7 @@ module arbiter_check (
     else if (taken && grant != '0) others_q <= others_q + 3'd1;
   end
 
-  // What the arbiter's state says about the wait: those of the mask before us, then the rest.
+  // The wait by the arbiter's state: those of the mask before us, then the rest.
   function automatic logic [2:0] ahead(logic [N-1:0] mask, logic [1:0] of);
     logic [2:0] count;
     count = 3'd0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What beats of databeats look like that a depacketizer can read: the packetizer is proven to make no others, the depacketizer
-// to read all of these. Of each interface the parts of a transaction come in order, one transaction after the other; a beat has
-// parts of one interface, in its lower half first; and it ends one transaction at most.
+// Beats of databeats that a depacketizer can read: the packetizer is proven to make no others, the
+// depacketizer to read all of these. The parts of an interface's transaction come in order, one transaction
+// after the other; a beat has parts of one interface, in its lower half first; and it ends one transaction at
+// most.
 module beat_grammar
   import consort_remote_pkg::*;
 #(

@@ -30,12 +30,14 @@ module burst_store_check
       .aw_ready_i(aw_ready_out), .w_o(w_out), .w_valid_o(w_valid_out), .w_ready_i(w_ready_out)
   );
 
-  // Of the marked write: how many addresses are still shown before it, and how many bursts of data end before its own has.
+  // For the marked write: how many addresses are still shown before it, and how many bursts of data end
+  // before its own has.
   logic follows_q, whole_q;
   logic [2:0] before_q;
   logic signed [3:0] bursts_q;
   logic [2:0] held_q;  // addresses inside
-  // Of the addresses that went in, bursts whose end has not; less than none where data are there before their address is.
+  // Bursts whose end has not come, by the addresses that went in; negative where data are there before their
+  // address is.
   logic signed [3:0] open_q;
   axi_a_t aw_q;
   logic [1:0] aw_to_q;

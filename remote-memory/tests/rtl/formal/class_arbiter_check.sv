@@ -30,7 +30,7 @@ module class_arbiter_check (
   always_comb begin
     if (!past_valid) assume (!rst_n);
     else assume (rst_n && who == who_q);
-    // What waits urgently goes on until it is granted.
+    // An urgent request waits until it is granted.
     if (past_valid) assume ((waits_q & ~grant_q & ~waits) == '0);
   end
 

@@ -49,7 +49,7 @@ module depacketizer_check
       .clk, .rst_n, .beat, .taken(beat_valid && beat_ready), .good, .next_o(next)
   );
 
-  // What came of the transaction at hand of each interface, put together as it comes.
+  // The transaction at hand of each interface, put together as it comes.
   part_t low, high, final_part;
   logic [2*PartPayload-1:0] came_q[2], came;
   logic ends;

@@ -26,7 +26,7 @@ module fence_check (
       set_q <= set;
       head_q <= head_q + Width'(ends);
       tail_q <= tail_q + Width'(begins);
-      // Of what had begun then, with what begins in that cycle.
+      // Counts those that had begun then, with those that begin in that cycle.
       if (set) before_q <= under_way + Width'(begins) - Width'(ends);
       else if (before_q != '0) before_q <= before_q - Width'(ends);
     end

@@ -45,7 +45,7 @@ package lanes_of_beat;
     return all;
   endfunction
 
-  // Of the state of consort_write_lanes.
+  // By the state of consort_write_lanes.
   function automatic logic [3:0] moves_of(burst_t of);
     case (of.burst)
       BurstFixed: return '0;

@@ -64,7 +64,7 @@ module memory_guard_check
       .m_ar_valid_o(m_ar_valid), .m_ar_ready_i(m_ar_ready), .m_r_i(m_r), .m_r_valid_i(m_r_valid), .m_r_ready_o(m_r_ready)
   );
 
-  // Of the memory, or because it is isolated.
+  // The memory is silent by itself, or because it is isolated.
   assign silent = dut.silent_q;
 
   typedef logic [IndexWidth-1:0] index_t;
@@ -75,7 +75,7 @@ module memory_guard_check
   logic r_follows_q;
   index_t r_index_q;
   logic [7:0] r_len_q, r_done_q;
-  // Of the memory's: beats that it answered of the oldest of the stream.
+  // The memory's beats that it answered of the oldest of the stream.
   logic [2:0] writes_q, writes_there_q, w_before_q;
   logic w_follows_q;
   index_t w_index_q;
@@ -244,7 +244,7 @@ module memory_guard_check
       end
       if (dut.isolate_q) assert ((!m_ar_valid || ar_waits_q) && (!m_aw_valid || aw_waits_q));
       if (silent_o) assert (silent);
-      // What was shown stays.
+      // A shown request stays.
       if (ar_waits_q) assert (m_ar_valid && m_ar == ar_before_q);
       if (aw_waits_q) assert (m_aw_valid && m_aw == aw_before_q);
       if (w_waits_q) assert (m_w_valid && m_w == w_before_data_q);

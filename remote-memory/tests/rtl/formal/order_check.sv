@@ -30,12 +30,12 @@ module order_check
       .end_list_i(end_list), .end_tag_i(end_tag), .after_o(after), .more_o(more), .tell_i(tell), .told_o(told)
   );
 
-  // What began in the cycle before: it is put into its list in this one.
+  // Begun in the cycle before: it is put into its list in this one.
   logic begins_q;
   logic [IdWidth-1:0] begins_id_q;
   logic [1:0] begins_tag_q;
 
-  // What is outstanding, with its id, and in which order it began.
+  // The outstanding ones, with their ids, in the order in which they began.
   logic [3:0] out_q;
   logic [IdWidth-1:0] id_q[4];
   logic [3:0][3:0] before_q;  // of each tag those that began before it and are left

@@ -31,7 +31,7 @@ module packetizer_check
       .clk, .rst_n, .beat, .taken(beat_valid && beat_ready), .good, .next_o(next)
   );
 
-  // Of the transactions taken one part may still be to send; of the one that is shown some are sent.
+  // One part of the taken transactions may still be to send; of the shown one some are sent.
   logic owed_q, filled_q, is_data, ends, starts;
   part_t owed_part_q, first, second, awaited, after;
   logic [1:0] sent_q, count;

@@ -104,7 +104,7 @@ module phy_gearbox_check
     always_comb begin
       if (past_valid && rst_n) begin
         if (any_valid && is_resync) assert (hunted_valid && hunted == joined);
-        // What follows is taken in pairs: not with its first word, but with its second.
+        // The words after it are taken in pairs: not with the first word, but with the second.
         if (any_valid && found_q && !is_resync) assert (!hunted_valid);
         if (any_valid && second_q) assert (hunted_valid && hunted == joined);
         if (!any_valid) assert (!hunted_valid);

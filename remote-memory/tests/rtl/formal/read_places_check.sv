@@ -22,7 +22,7 @@ module read_places_check (
   place_t reserve_q, read_q, read_next_q;
   logic [1:0] len_q[4];
   logic [1:0] left_q;  // beats of the head after this one
-  // Of the followed tag: since it began, how many came, and how many had come before this cycle.
+  // For the followed tag: since it began, how many came, and how many had come before this cycle.
   logic [1:0] follow_q;
   logic out_q;
   logic failing_q;  // it was handed on without being there, so all after it is

@@ -41,7 +41,7 @@ module read_room_check (
   always_comb begin
     if (!past_valid) assume (!rst_n);
     else assume (rst_n && share == share_q);
-    // What waits stays as it is.
+    // A waiting request stays as it is.
     if (past_valid && waited_q) assume (waits && len == len_q && held == held_q);
     assume (!gives || out_q != '0);
   end

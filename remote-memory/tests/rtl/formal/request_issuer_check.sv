@@ -223,7 +223,7 @@ module request_issuer_check
 
   always_comb begin
     if (past_valid && rst_n) begin
-      // What shows is what went in and did not go out, in order, and stays.
+      // The shown requests are those that went in and did not go out, in order, and stay.
       assert (ar_valid == (ar_in_q != '0) && aw_valid == (aw_in_q != '0) && w_valid == (w_in_q != '0));
       if (ar_follows_q && ar_before_q == '0) assert ({ar_memory, ar} == ar_q);
       if (aw_follows_q && aw_before_q == '0) assert ({aw_memory, aw} == aw_q);

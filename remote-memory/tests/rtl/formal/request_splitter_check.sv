@@ -4,8 +4,8 @@
 // that segment, until it is taken. A frame's units are asked for only when the frame was taken, the next frame only when they all
 // were; units of requests go first, and those behind them show as data when all its requests were taken out; those that nobody
 // wants are dropped. With each request goes whether AXI4 has such a burst. After a drain nothing of before shows.
-// Of wide offsets the upper bits are those of the unit that was taken with the frame, in the order of its requests, or of the header where
-// that is all of the frame, or 0.
+// The upper bits of wide offsets are those of the unit that was taken with the frame, in the order of its
+// requests, or of the header where that is all of the frame, or 0.
 //
 // Taken for granted: a frame that did not wait arrives as it shows; what shows stays until it is taken; data are taken when they
 // show. Frames may have fewer units than their requests need, or more.

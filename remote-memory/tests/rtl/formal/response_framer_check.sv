@@ -46,7 +46,7 @@ module response_framer_check
     own = 3'(of.acks[0].valid) + 3'(of.acks[1].valid) + 3'(of.acks[2].valid);
     return 3'(of.parts[0].kind == kind) + 3'(of.parts[1].kind == kind) + (kind == RspAck ? own : 3'd0);
   endfunction
-  // Of the acknowledgements those in their own places go first.
+  // Acknowledgements in their own places go first.
   function automatic response_t item(response_meta_t of, rsp_e kind, logic [2:0] place);
     logic [2:0] own;
     own = kind == RspAck ? 3'(of.acks[0].valid) + 3'(of.acks[1].valid) + 3'(of.acks[2].valid) : 3'd0;
@@ -197,7 +197,7 @@ module response_framer_check
         if ({1'b0, at} < behind) assert (good(dut.i_parts.memory[i]));
       end
       if (dut.i_parts.behind_q) assert (good(dut.i_parts.behind));
-      // What does not show came behind one that was gathered.
+      // A response that does not show came behind one that was gathered.
       if (!dut.next_valid && !dut.i_parts.behind_q && behind != '0) assert (dut.some_q);
       if (!dut.next_valid && dut.i_parts.behind_q) assert (dut.some_q || frame_valid);
       if (dut.next_valid) assert (good({dut.next.part, dut.next.units}));

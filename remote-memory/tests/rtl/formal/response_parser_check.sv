@@ -158,7 +158,7 @@ module response_parser_check
           if (3'(i) + acked_q < {1'b0, own}) assert (dut.acks_q[i] == meta_q.acks[2'(3'(i)+acked_q)]);
           else assert (!dut.acks_q[i].valid);
         end
-        // Of acknowledgements in parts those of the parts that are done were shown.
+        // The finished parts of acknowledgements in parts were shown.
         assert (acked_q <= {1'b0, own} + {1'b0, in_parts});
         if (acked_q < {1'b0, own}) assert (!(part_q > 2'd0 && meta_q.parts[0].kind == RspAck) &&
             !(part_q > 2'd1 && meta_q.parts[1].kind == RspAck));

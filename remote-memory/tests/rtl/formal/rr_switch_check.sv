@@ -57,7 +57,7 @@ module rr_switch_check (
     end
   end
 
-  // What the arbiter's state says about the wait: those of the mask before us, then the rest.
+  // The wait by the arbiter's state: those of the mask before us, then the rest.
   function automatic logic [2:0] ahead(logic [N-1:0] mask, logic [1:0] of);
     logic [2:0] count;
     count = 3'd0;
@@ -70,7 +70,7 @@ module rr_switch_check (
 
   always_comb begin
     if (past_valid && rst_n) begin
-      // Of the inputs one at a time, one that has something, and only with the output.
+      // One input at a time, one that has something, and only with the output.
       assert ((ready_in & (ready_in - 1'b1)) == '0);
       assert ((ready_in & ~valid_in) == '0);
       assert ((ready_in != '0) == (valid_out && ready_out));
@@ -90,7 +90,7 @@ module rr_switch_check (
         if (dut.held_q[i]) assert (shown_data_q == before_q[i]);
       end
       assert ((dut.i_arbiter.mask_q | (dut.i_arbiter.mask_q << 1)) == dut.i_arbiter.mask_q);
-      // What is held goes first, then those after it come before the rest.
+      // A held one goes first, then those after it come before the rest.
       if (dut.held_q == '0) assert (others_q + ahead(dut.i_arbiter.mask_q, who) <= 3'(N - 1));
       else if (!dut.held_q[who]) assert (others_q + 3'd1 + ahead(~(dut.held_q | (dut.held_q - 1'b1)), who) <= 3'(N - 1));
 `endif

@@ -5,8 +5,9 @@
 // complete is acknowledged as soon as nothing else is; its way through a FIFO is proven apart. A write of several messages waits
 // for the one before it of its port; where that one's last message has not come it is ended, with SLVERR.
 //
-// Of the issuer: one write's data at a time. Of the cBlock: a tag comes again when it was acknowledged, and a write has 16 messages
-// at most. Of the memory: it answers what has all its data, once each, and not with EXOKAY. A drain ends when nothing is under way.
+// Assumed. The issuer: one write's data at a time. The cBlock: a tag comes again when it was acknowledged,
+// and a write has 16 messages at most. The memory: it answers what has all its data, once each, and not with
+// EXOKAY. A drain ends when nothing is under way.
 module write_acks_check
   import consort_remote_pkg::*;
 (
@@ -48,7 +49,7 @@ module write_acks_check
   logic [PortWidth-1:0] place;  // its port
   assign place = follow_q[TagWidth-1-:PortWidth];
 
-  // Of its port the write of several messages, of whatever tag, until its acknowledgement is made.
+  // Its port's write of several messages, of whatever tag, until its acknowledgement is made.
   logic open_q, last_q, whole_q, refused_q;  // the last message started, has its data; one was refused
   logic [TagWidth-1:0] open_tag_q;
   logic [4:0] messages_q, out_q;             // at the memory
@@ -141,7 +142,8 @@ module write_acks_check
     else assume (rst_n);
     if (past_valid && rst_n) begin
       if (drained_q && busy_q) assume (drain);
-      // What waits stays until it starts, or the link is drained. A tag comes again when it was acknowledged.
+      // A waiting write stays until it starts, or the link is drained. A tag comes again when it was
+      // acknowledged.
       if (waited_q) assume (valid && {more, tag} == waited_what_q);
       if (drained_q) assume (!valid);
       if (valid && tag == follow_q) assume (!one_q);
@@ -162,7 +164,7 @@ module write_acks_check
 
   always_comb begin
     if (past_valid && rst_n && !drain) begin
-      // What is acknowledged.
+      // The acknowledged write.
       if (makes && new_ack.tag == follow_q) begin
         assert (one_complete || (open_complete && open_tag_q == follow_q));
         if (one_complete) assert (new_ack.resp == (one_good_q ? one_resp_q : RespSlverr));
@@ -178,7 +180,7 @@ module write_acks_check
       if (one_complete && dut.i_acks.ready_o) assert (makes);
       if (ripe_q && dut.i_acks.ready_o && open_complete && !dut.shows_b) assert (dut.takes_done);
       if (dut.i_acks.ready_o) assert (b_ready);
-      // What may start.
+      // The write that may start.
       if (may_start && valid) begin
         if (port_now == place && open_q && tag != open_tag_q) assert (!more);
         if (port_now == place) assert (several == (more || (open_q && tag == open_tag_q)));
