@@ -28,7 +28,7 @@ HERE = ROOT / "tests"
 # prints what reproduces a failure.
 settings.register_profile(
     "consort",
-    # What is right does not depend on how fast the machine is: neither an example nor its making is timed.
+    # The machine's speed does not decide what is right: neither an example nor its making is timed.
     deadline=None,
     max_examples=examples(100),
     suppress_health_check=[HealthCheck.too_slow],
@@ -198,7 +198,7 @@ class Unsteady:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Of the processes that share the tests the one that collects their results.
+    # Only the process that collects the results of the processes that share the tests does this.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Unsteady(ROOT / "build" / "tests" / "unsteady.txt"))
         config.pluginmanager.register(costs.Recorder())

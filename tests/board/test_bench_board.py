@@ -31,7 +31,7 @@ def test_the_executive_of_the_drive_fits_its_limits() -> None:
         found = by_name[f"drive_{memory}_bytes_m4f"]
         listed = sum(r["bytes"] for r in rows if r["part"] == EXECUTIVE and r["memory"] == memory)
         assert found["met"] and found["value"] == listed <= limit
-    # What is left out is listed as well, and nothing twice.
+    # Parts left out are listed as well, and nothing twice.
     assert {r["part"] for r in rows} >= {EXECUTIVE, CHANNELS, START, STEPS, LIBRARY}
     assert len({(r["memory"], r["what"]) for r in rows}) == len(rows)
     assert all(r["bytes"] >= 0 for r in rows)

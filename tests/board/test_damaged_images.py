@@ -28,7 +28,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_whole_image_is_read(image: Path) -> None:
     elf, parts = read_elf(image), loaded_parts(image)
     assert any(address <= elf.entry < address + len(content) for address, content in parts)
-    # What no file holds is there as zeros.
+    # Bytes that no file holds are there as zeros.
     assert any(content.endswith(bytes(400)) for _, content in parts)
 
 

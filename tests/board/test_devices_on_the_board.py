@@ -207,7 +207,7 @@ class SerialNode:
             self.socket = connected(board.folder / "serial")
             if self.socket is None:
                 return
-            # What is no message, and one whose end is lost, must not hurt those behind them.
+            # Noise, and a message whose end is lost, must not hurt those behind them.
             self.socket.send(b"noise\x7e" + serial_frame(b"\x10\0\0\0cut off")[:-3] + b"\x7e")
         try:
             while True:

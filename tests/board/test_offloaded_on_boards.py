@@ -55,7 +55,7 @@ TASKS = {
 }
 
 
-# What the master's core does while a job of its is at the worker.
+# The master's core waits so while a job of its is at the worker.
 waits = pytest.mark.parametrize("wait", ["spin", "sleep"])
 
 
@@ -154,7 +154,7 @@ def test_a_late_answer_is_computed_by_the_master(tmp_path: Path, wait: str) -> N
 def test_a_late_answer_ends_the_run(tmp_path: Path, wait: str) -> None:
     record, verdict = late(tmp_path, "stop", wait)
     assert len(of(record, 0)) == 1 and not verdict.ok
-    # Of what was planned most was not done, and the verdict says so.
+    # Most planned jobs did not run, and the verdict says so.
     assert any(count.released < count.planned for count in verdict.tasks)
 
 

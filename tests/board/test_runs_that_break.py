@@ -89,7 +89,7 @@ def test_an_exchange_that_is_ended_leaves_nothing(boards_folder: Path, number: s
         assert time.monotonic() < end
         time.sleep(0.01)
     if number == signal.SIGKILL:
-        # What a killed owner leaves, the next command clears away.
+        # The next command clears away what a killed owner leaves.
         assert consort("board", "list").stdout == ""
     assert list(boards_folder.iterdir()) == []
 

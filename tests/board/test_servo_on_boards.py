@@ -23,7 +23,7 @@ from ruamel.yaml import YAML
 
 SERVO = ROOT / "examples" / "servo"
 JOBS = 1500
-# Of a core by itself: it counts every instruction of its waiting, which takes the emulator longest.
+# A core by itself counts every instruction of its waiting, which takes the emulator longest.
 LOCAL_JOBS = 300
 
 
@@ -121,7 +121,7 @@ def test_local_outputs_equal_the_golden_ones(tmp_path: Path, platform: str, on: 
 
 @pytest.mark.slow
 def test_a_fused_multiply_add_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What GCC does unless told otherwise: other bits on the M4F and the A72.
+    # GCC's default: other bits on the M4F and the A72.
     fused = (*(f for f in image.COMMON if not f.startswith("-ffp-contract")), "-ffp-contract=fast")
     monkeypatch.setattr(image, "COMMON", fused)
     for platform, on in (("stm32mp157", "m4-0"), ("versal", "a72-0")):

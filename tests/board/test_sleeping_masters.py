@@ -64,7 +64,7 @@ def test_other_jobs_execute_while_one_is_at_a_worker(tmp_path: Path, wait: str) 
     away, near, slow = (np.sort(rows[rows["task"] == n], order="seq") for n in range(3))
     assert (len(away), len(near), len(slow)) == (JOBS, JOBS // 2, JOBS // 4)
     assert not (rows["status"] & STATUS["deadline_misses"]).any()
-    # Of those that are released with it each is over before the answer; or begins behind the whole job.
+    # Each job released with it is over before the answer; or begins behind the whole job.
     beside = away[::2]
     if wait == "sleep":
         assert (near["start"] > beside["sent"]).all() and (near["finish"] < beside["received"]).all()

@@ -19,7 +19,7 @@ from consort.model import load_system
 from consort.progress import silent
 
 FIXED = "fixed-priority"
-# What the processor or start.S saves is a large part of what a preemption takes.
+# The registers that the processor or start.S saves are a large part of a preemption's stack.
 LARGE_FRAMES = [
     ("riscv-virt", "riscv-virt", "rv64-0"),
     ("versal", "versal", "a72-0"),

@@ -15,7 +15,7 @@ from consort.record.status import OPERATIONS
 JOBS = 40
 # 64 bits.
 ALL = 2**64 - 1
-# What is chosen.
+# The kinds of choices.
 EXECUTION, JITTER, GAP = 0, 1, 2
 
 

@@ -159,7 +159,7 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
     result.summaries = summaries
     result.outputs["b"][1] = b"\0\0\0\0"
     assert fails("b: 1 of 3 outputs are wrong")
-    # Of a run that is recorded in part the last outputs are looked at all the same.
+    # The last outputs of a run that is recorded in part are looked at all the same.
     with monkeypatch.context() as few:
         few.setattr("consort.board.kernel_plan.MOST_RECORDED", 3)
         assert fails("b: 1 of its last outputs are wrong") and not fails("a: 1 of its last outputs")

@@ -24,7 +24,7 @@ from effort import PATIENCE, THOROUGH, examples
 sys.path.insert(0, str(Path(__file__).parent))
 from cores import CORES, HERE, ROOT, Core, agreed, compile_probe, symbols
 
-# What GCC and Clang ask of every freestanding environment (GCC manual, "Standards").
+# GCC and Clang ask for these of every freestanding environment (GCC manual, "Standards").
 FREESTANDING_NEEDS = {"memcpy", "memmove", "memset", "memcmp"}
 # Division and floating point that a core has no instruction for: the compiler's own library, always linked.
 COMPILER_ARITHMETIC = re.compile(r"__aeabi_(uidiv|uidivmod|fadd|fmul)$")

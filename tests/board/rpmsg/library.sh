@@ -18,7 +18,7 @@ up() { cut -d' ' -f1 /proc/uptime; }
 # Words of the handshake: 0 this kernel's epoch; 16 the remote's acknowledgement, 17 its epoch, 19 its faults.
 word() { devmem $((window + 128 + 4 * $1)); }
 state() { cat $rproc/state; }
-# Of any number: the former device may still be open.
+# A device of any number: the former one may still be open.
 device() { ls /dev | grep -q "^rpmsg[0-9]"; }
 attached() { [ "$(state)" = attached ] && device; }
 wait_until() {

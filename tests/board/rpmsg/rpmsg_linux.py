@@ -55,7 +55,7 @@ def _fetch(linux: LinuxSpec, folder: Path) -> None:
         version = kernel.name.split("_")[1]
         series = ".".join(release.split(".")[:2])
         source = theirs.download(f"linux-source-{series}={version}")
-        # What the kernel's build runs is of this machine.
+        # The kernel's build runs programs of this machine.
         own = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True).stdout.strip()
         here = theirs if own == linux.architecture else debian.Archive(own, there / "apt-own", instead)
         files.append(here.download(theirs.dependency(headers, r"linux-kbuild-\S+")))

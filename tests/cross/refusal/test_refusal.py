@@ -159,7 +159,7 @@ def test_regions_of_all_makers_are_equal(command: Command, tmp_path: Path) -> No
         make(command(name), region)
         assert run(command("x86-64"), "probe", region) == (0, "")
         content = bytearray(region.read_bytes())
-        # Who made it, and the checksum over that.
+        # The maker, and the checksum over that.
         content[20:24] = content[44:48] = bytes(4)
         made.append(bytes(content))
     assert made[0] == made[1]

@@ -45,7 +45,7 @@ def described(random: Random, rule: str) -> dict[str, Any]:
         f"op-{k}": {"wcet": f"{random.randint(1, 6)}ps", "request": "8B", "answer": "8B"} for k in range(2)
     }
     memory = random.choice(("free", "free", "slow"))
-    # What a message costs the server: three accesses and a copy at each end of both ways.
+    # A message's cost to the server: three accesses and a copy at each end of both ways.
     extra = 8 if memory == "slow" else 0
     tasks: dict[str, Any] = {}
     shares: dict[str, Any] = {}

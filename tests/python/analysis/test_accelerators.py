@@ -97,7 +97,7 @@ def test_under_tdma_a_request_waits_for_its_slot() -> None:
 
 
 def test_under_budgets_a_request_waits_for_no_more_than_the_others_budgets() -> None:
-    # Of a more urgent client two budgets: the end of one period, and the beginning of the next.
+    # A more urgent client has two budgets: the end of one period, and the beginning of the next.
     assert responses(system("budget", BUDGETS)) == {"first": 35, "second": 75, "third": 105}
 
 
@@ -135,7 +135,7 @@ def test_a_cost_that_nobody_gave_makes_no_bound_and_no_simulation(place: str, na
     found = bounds(lacking)
     assert found["first"].response is None
     assert found["first"].missing == (named,)
-    # What the third may have to wait for is not known either.
+    # The third's wait is not known either.
     assert found["third"].response is None
     with pytest.raises(BadInput, match=named.replace(".", r"\.")):
         prepare(plan(lacking, "analysis"))

@@ -185,7 +185,7 @@ def test_no_played_chain_exceeds_the_bounds(
     reaction, age = implicit("chain", [links[i] for i in path])
     assert reaction.response is not None and age.response is not None
 
-    # What each job of the chain's last task shows: when the first task read it.
+    # Each job of the chain's last task shows when the first task read its data.
     source: dict[int, int] = {id(job): job.start for job in jobs[path[0]]}
     for before, here in itertools.pairwise(path):
         for job in jobs[here]:

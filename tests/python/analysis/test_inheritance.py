@@ -63,7 +63,7 @@ def attack_with_locks(seed: int, blocking: Blocking = blocking_of) -> tuple[int,
     for run in range(6):
         offsets = [random.randint(0, period) for period in periods]
         if run % 2:
-            # What is less urgent comes first, a little.
+            # The less urgent one comes first, a little.
             lead = [random.randint(0, 4) for _ in programs]
             offsets = [sum(lead[i + 1 :]) for i in range(count)]
         found = ticks.with_locks(programs, periods, offsets, 120, eager=run % 3 != 0, inherits=True)
@@ -233,7 +233,7 @@ def test_one_section_of_each_task_and_of_each_resource() -> None:
     chosen = blocking_together(held, 5)
     assert sorted((one.task, one.resource) for one in chosen) == [("a", "s"), ("b", "r")]
     assert blocking_of(held, 6) == 0 and blocking_of(held, 1) == 0
-    # Of resources with a ceiling one blocks, whatever their number.
+    # One resource with a ceiling blocks, whatever their number.
     mixed = [*held, Held("d", 1, "t", 5, 5), Held("e", 1, "u", 6, 5)]
     assert blocking_of(mixed, 5) == 12 + 6
 

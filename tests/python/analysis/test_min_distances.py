@@ -101,7 +101,7 @@ def against_the_peer(seed: int, count: int) -> int:
         share = sum(r.wcet / (Curve(r).comes(60) / 60) for r in rows)
         if share > 0.9:
             continue
-        # Of the task that is looked at no jitter; what it interferes with comes as late as it may.
+        # The task under analysis has no jitter; those that interfere come as late as they may.
         mine = [
             Row(r.wcet, r.period, r.deadline, 0 if k else r.jitter, r.distances) for k, r in enumerate(rows)
         ]

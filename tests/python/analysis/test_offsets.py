@@ -192,7 +192,7 @@ def test_a_description_with_offsets_gets_their_bound() -> None:
     assert late.response == 5 * US
     for bound in (apart, late):
         assert bound.explanation[-1].start + bound.explanation[-1].length == bound.response
-    # What its offsets do not shorten keeps its bound, and a job that waits has that of any moment.
+    # A task that its offsets do not help keeps its bound, and a job that waits has that of any moment.
     assert of_b(offset="1us").response == 7 * US
     waiting = [MasterTask("a", 4, 10, 10, suspension=1, offset=0), MasterTask("b", 4, 10, 10, offset=5)]
     waits = offloaded({"core": Master(waiting)})["core"][1]

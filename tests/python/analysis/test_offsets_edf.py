@@ -161,7 +161,7 @@ def test_the_simulator_never_exceeds_the_bound_which_is_never_above_the_blind_on
 @pytest.mark.slow
 def test_the_simulator_never_exceeds_the_bound_on_many_systems() -> None:
     held, _, exceeded, _ = totals(attack(seed, runs=6) for seed in range(10_000, 110_000))
-    # Of a system drawn so 1.2 tasks have an offset on a core that can bear them all: no other has this bound.
+    # In a system drawn so 1.2 tasks have an offset on a core that can bear them all: no other has this bound.
     assert exceeded == 0 and held > 110_000
 
 

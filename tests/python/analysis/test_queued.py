@@ -157,7 +157,7 @@ def test_a_batch_is_found_in_the_headers_that_a_step_includes(tmp_path: Path) ->
     # Two that include each other, and one that is not there.
     (tmp_path / "types.hpp").write_text('#include "step.hpp"\n#include "nowhere.hpp"')
     assert not takes_several('#include "types.hpp"')
-    # What the system refuses to look for, and folders in which every way leads back.
+    # Files that the system refuses to look for, and folders in which every way leads back.
     (tmp_path / "self.hpp").symlink_to("self.hpp")
     for folder in ("a", "b"):
         (tmp_path / folder).symlink_to(".", target_is_directory=True)

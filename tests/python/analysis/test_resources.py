@@ -69,7 +69,7 @@ def attack_with_locks(seed: int, blocking: Blocking = blocking_of) -> tuple[int,
     for run in range(6):
         offsets = [random.randint(0, period) for period in periods]
         if run % 2:
-            # What is less urgent comes first, a little.
+            # The less urgent one comes first, a little.
             offsets = [max(0, (len(programs) - t) * random.randint(0, 3)) for t in range(len(programs))][::-1]
             offsets = [max(offsets) - o for o in offsets]
         found = ticks.with_locks(programs, periods, offsets, 120, eager=run % 3 != 0)

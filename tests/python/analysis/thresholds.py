@@ -164,7 +164,7 @@ def attack(random: Random, bound: Callable[..., int | None], runs: int = 2) -> t
         task.jitter, task.sections = row.jitter, list(row.sections)
         task.priority, task.threshold = -i, -row.limit
         task.extra_gap = random.choice((0, 0, row.period))
-        # What is less urgent comes first, a little.
+        # The less urgent one comes first, a little.
         task.offset = random.choice((random.randint(0, row.period), (len(rows) - i) * random.randint(0, 2)))
         tasks.append(task)
     system = _engine.SimSystem([core], [], tasks)
@@ -175,7 +175,7 @@ def attack(random: Random, bound: Callable[..., int | None], runs: int = 2) -> t
         seen = [max(a, b["max_response"] or -1) for a, b in zip(seen, found, strict=True)]
     totals = [0, 0, 0]
     for i in range(len(rows)):
-        # What a preempted job loads again is charged to those that may have preempted it, or have blocked.
+        # The reloads of a preempted job are charged to those that may have preempted it, or have blocked.
         charged = [
             Row(r.wcet + 2 * switch + (reload if k != i else 0), r.period, r.jitter, r.limit)
             for k, r in enumerate(rows)

@@ -127,7 +127,7 @@ def test_without_the_real_time_class_the_ratios_have_no_value(measured):
     assert status == 3
     for name in NAMES[:2]:
         assert found[name]["met"] is None and "SCHED_FIFO was refused" in found[name]["reason"]
-    # What is not met weighs more than what is not known.
+    # An unmet goal weighs more than an unknown one.
     measured.setattr(executive, "virtual_jobs", lambda seconds: 1.0)
     assert bench()[0] == 1
 

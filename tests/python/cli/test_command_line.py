@@ -38,7 +38,7 @@ HEAVY = {
     *("perfetto", "pyarrow", "pydantic", "rich", "ruamel", "scipy", "yaml"),
 }
 NAMES = cli.list_commands(click.Context(cli))
-# What reads a description.
+# Packages that read a description.
 READERS = {"pydantic", "ruamel", "yaml"}
 DRIVE = Path(__file__).parents[3] / "examples" / "drive" / "system.yaml"
 

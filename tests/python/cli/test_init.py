@@ -77,7 +77,7 @@ def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
 def test_the_skeleton_runs(tmp_path: Path) -> None:
     assert consort(tmp_path, "init", "mine").returncode == 0
     ran = consort(tmp_path / "mine", "run", "system.yaml", "--iterations", "100", "--json")
-    # What the machine does to it is not the skeleton's doing: exit status 1 is a run that was recorded, too.
+    # The machine's disturbances are not the skeleton's doing: exit status 1 is a run that was recorded, too.
     assert ran.returncode in (0, 1), ran.stderr
     (configuration,) = json.loads(ran.stdout)["configurations"]
     (task,) = configuration["verdict"]["tasks"]

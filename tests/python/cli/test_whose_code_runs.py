@@ -41,7 +41,7 @@ def hostile(tmp_path: Path) -> Path:
         ("golden", "def golden(i):\n    return i\n"),
     ):
         (tmp_path / f"{name}.py").write_text(code.replace("NAME", name) + body, encoding="utf-8")
-    # What Python itself would run from the current folder.
+    # Python itself would run these from the current folder.
     for name in ("sitecustomize", "usercustomize", "numpy", "consort", "conftest"):
         (tmp_path / f"{name}.py").write_text(code.replace("NAME", name), encoding="utf-8")
     (tmp_path / "step.hpp").write_text("namespace servo {}\n", encoding="utf-8")

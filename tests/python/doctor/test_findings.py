@@ -166,7 +166,7 @@ def test_steal_time_is_the_share_in_the_interval(make_tree, stolen, status):
     root = make_tree()
 
     def pause(_: float) -> None:
-        # What was stolen before the interval does not count.
+        # Time stolen before the interval does not count.
         (root / "proc/stat").write_text(f"cpu  10 0 10 {1100 - stolen} 0 0 0 {stolen} 0 0\n")
 
     finding = findings(root, pause=pause)["steal"]

@@ -18,7 +18,7 @@ def large_model(runnables: int = 1250, labels: int = 10_000, cores: int = 4, see
         writer = choose.randrange(runnables)
         if kind > 0.4:
             accesses[writer].append((label, "write"))
-        # Of those that are written and read a third leave their task.
+        # A third of those that are written and read leave their task.
         for _ in range(choose.randrange(1, 4) if kind < 0.9 else 0):
             reader = choose.randrange(runnables)
             if choose.random() < 0.67:

@@ -15,7 +15,7 @@ from consort.place.conflict import conflict_of
 from consort.progress import silent
 from test_amalthea import waters
 
-# What triggers each task that has no period of its own, and how late that may be at most [ms]: the import
+# The trigger of each task that has no period of its own, and how late that may be at most [ms]: the import
 # takes the bound of the triggering task where the model maps it, which says nothing of other places.
 TRIGGERED = {
     "SFM": ("PRE_SFM_gpu_POST", 14),

@@ -13,7 +13,7 @@ from consort.exchange.result import Imported
 from consort.model import platform_from_data, system_from_data
 
 OLD = Path(__file__).parent / "data" / "release-0.7.2.amxmi"
-# What the file says, counted by hand: 88,000 and 20,000 instructions, two a cycle, at 100 MHz and at 250.
+# The file's figures, counted by hand: 88,000 and 20,000 instructions, two a cycle, at 100 MHz and at 250.
 TASKS = {
     "fast": {
         "period": "1ms",

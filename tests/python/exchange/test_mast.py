@@ -20,7 +20,7 @@ TOKEN = re.compile(
     r'\s+|--[^\n]*|(?P<token>=>|[(),;]|"[a-zA-Z][a-zA-Z0-9_.]*"|[A-Za-z_]+|-?[0-9]+(\.[0-9]+)?)'
 )
 NUMBER, NAME, LIST = "number", "name", "list"
-# What each kind of object may say, as MAST's mast_parser.y has it: the type first, the name next.
+# Each kind of object's keys, as MAST's mast_parser.y has them: the type first, the name next.
 OBJECTS = {
     ("processing_resource", "regular_processor"): {"name": NAME},
     ("scheduler", "primary_scheduler"): {"name": NAME, "host": NAME, "policy": LIST},

@@ -173,7 +173,7 @@ PHASES = """\
         (3, "", {"period": "12ms", "wcet": "900us"}),
         # The last phase is before the first one: what both execute is one job.
         (2, ', "more": {"run": 50}', {"period": "12ms", "wcet": "650us"}),
-        # Of three turns of the phase that waits, one is after the others' execution.
+        # One of three turns of the phase that waits is after the others' execution.
         (
             1,
             ', "often": {"loop": 3, "run": 10, "timer": {"ref": "t", "period": 12000}}',

@@ -82,7 +82,7 @@ def test_experiment_runs(figure: str, tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     goals = {g["name"]: g for g in found["goals"]}
     assert done.returncode == (0 if all(g["met"] for g in goals.values()) else 1), done.stderr
-    # Whether offloading saves instructions is the experiment's finding; that outputs are right is not.
+    # The experiment finds out if offloading saves instructions; that outputs are right is no finding.
     assert goals[f"{figure.replace('-', '_')}_output_errors"]["met"]
     rows = found["rows"]
     kinds = {(r["processor"], r["arithmetic"], r["communication"], r["provenance"]) for r in rows}

@@ -46,7 +46,7 @@ from consort.simulate.rows import JOBS, SLICES
 
 WALK = Path(__file__).resolve().parents[1] / "plan" / "walk"
 MS = 10**9
-# What no part varies, and a key may get wrong.
+# Factors that no part varies, and a key may get wrong.
 FACTORS = (1, 1, 1, 2, 3, 5)
 VARIED = ("wcet", "offset", "jitter", "deadline", "self_suspension")
 # Executions that are near the bounds, beside those in virtual time.

@@ -33,7 +33,7 @@ def merged(into: dict[str, Any], part: dict[str, Any]) -> None:
         elif isinstance(value, dict) and isinstance(there, dict):
             merged(there, value)
         elif isinstance(value, dict) and isinstance(there, list):
-            # What a list reads or writes is named, where members are.
+            # Entries of a list of reads or writes get names, where members are.
             into[key] = {f"m{place}": name for place, name in enumerate(there)} | value
         elif isinstance(value, list) and isinstance(there, dict):
             there |= {f"n{place}": name for place, name in enumerate(value)}
@@ -52,7 +52,7 @@ def choices() -> list[tuple[str, ...]]:
     for number in range(SYSTEMS):
         chosen = sorted(min(left, key=sorted)) if left else chance.sample(names, 2)
         while len(chosen) < (4 if number % 5 == 0 else 3):
-            # Of all others the one with the most pairs that are still missing.
+            # Among all others the one with the most pairs that are still missing.
             rest = [name for name in names if name not in chosen]
             chance.shuffle(rest)
             chosen.append(max(rest, key=lambda name: sum(frozenset((name, one)) in left for one in chosen)))

@@ -19,7 +19,7 @@ from consort.run import virtual
 from consort.simulate import build
 
 ROWS = dict[str, Any]
-# What the encoder of images writes otherwise: as if virtual time did not know a key, or took a default.
+# Wrong encoders of images: as if virtual time did not know a key, or took a default.
 TASKS: Mapping[str, Callable[[ROWS], ROWS]] = {
     "offsets are ignored": lambda row: {"offset": 0},
     "jitter is ignored": lambda row: {"jitter": 0},

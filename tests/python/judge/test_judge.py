@@ -266,7 +266,7 @@ def test_a_request_that_lay_before_a_free_worker_is_the_machines(tmp_path: Path)
         taken = 33 * US if seq == 4 else 3 * US
         times = {"worker_receive": taken, "worker_send": taken + 10 * US, "received": taken + 11 * US}
         recording.job("servo", seq, 1 * US, taken + 12 * US, sent=2 * US, compute=10 * US, **times)
-        # What waits for its worker to be done with another job waits for no machine.
+        # A job that waits for its worker to be done with another job waits for no machine.
         taken = 9 * US if seq == 4 else 3 * US
         times = {"worker_receive": taken, "worker_send": taken + 5 * US, "received": taken + 6 * US}
         recording.job("other", seq, 1 * US, taken + 7 * US, sent=2 * US, compute=5 * US, **times)
@@ -342,7 +342,7 @@ def test_a_run_in_which_every_job_was_disturbed_decides_nothing_unless_all_held(
         f"Undecided: it is not known whether the system holds: {verdict.reasons[0]} (preemption, interrupt or"
         " hypervisor once for 1 ms in all)"
     )
-    # What fails whatever the machine does is a failure.
+    # A failure that no machine can cause is a failure.
     recording.config["duration_ns"] = 11 * 100_000
     verdict = judge(recording.write(tmp_path / "failed"), BOUND)
     assert verdict.ok == verdict.data["ok"] == "not held" and len(verdict.reasons) == 2

@@ -77,7 +77,7 @@ def test_what_moves_costs_little_code(name: str) -> None:
 
 
 def test_a_loop_with_a_safepoint_is_not_unrolled(spectrum: Step) -> None:
-    # Of windows and of stages: each safepoint more is a call, a number and a way back.
+    # Windows and stages count: each safepoint more is a call, a number and a way back.
     code = (spectrum.folder / "job.c").read_text(encoding="utf-8")
     assert code.count("(*Z_consortZ_safepoint)(") == 2
 

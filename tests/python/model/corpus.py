@@ -17,7 +17,7 @@ from consort.model import BadDescription, load_platform, load_system
 from ruamel.yaml import YAML
 
 HERE = Path(__file__).parent
-# What base.yaml and design.yaml name.
+# The files that base.yaml and design.yaml name.
 FILES = {
     "step.hpp": "namespace servo {}\n",
     "data/servo.csv": "time,set_point,process_value\n0,1,2\n50000,3,4\n",

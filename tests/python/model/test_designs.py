@@ -55,7 +55,7 @@ def test_written_and_read_again(file: Path, tmp_path: Path) -> None:
     assert again.to_json() == system.to_json()
     text = (tmp_path / "again.yaml").read_text()
     assert text.startswith("# A comment\n# of two lines.\nconsort: 1\n")
-    # What was left out stays out.
+    # Keys that were left out stay out.
     assert "on_miss" not in text or "on_miss" in file.read_text()
 
 
@@ -226,7 +226,7 @@ def test_inline_data_without_a_file() -> None:
     system = system_from_data(described, platform=platform)
     assert system.core_of("a").processor.isa == "riscv64"
     for period, said in {
-        # Of a task whose form is wrong nothing else is known.
+        # Nothing else is known of a task whose form is wrong.
         "1": [
             "a.period: 1 has no unit; a duration is a number with one of ps, ns, us, ms, s, for example 50us"
         ],

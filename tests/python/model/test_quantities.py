@@ -98,7 +98,7 @@ def test_any_text_is_read_or_refused(kind: type[Quantity], text: str) -> None:
     except WrongValue as error:
         assert "; " in str(error)
     else:
-        # What is read also passes the schema's pattern.
+        # Every text that is read also passes the schema's pattern.
         assert re.fullmatch(kind.pattern, text)
 
 

@@ -195,7 +195,7 @@ def test_a_range_in_which_nothing_holds_is_in_conflict(folder: Path) -> None:
 def test_requests_and_answers_go_where_they_cost_least_and_both_sides_reach(folder: Path) -> None:
     file, out = described(folder, OFFLOADED), folder / "placed.yaml"
     problem = asked(folder, OFFLOADED, "memories")
-    # What the master pays for the worker's own memory is not known, and nothing is written to a flash.
+    # The master's cost of the worker's own memory is not known, and nothing is written to a flash.
     assert [setting.values for setting in problem.settings] == [("slow", "fast", "own")] * 2
     assert {(number, value) for _, _, number, value in problem.apart} == {(0, 2), (1, 2)}
     data = found(file, "--choose", "memories", "--output", out)

@@ -9,7 +9,7 @@ from consort.place.problem import problem_of
 from loops import for_each
 from placements import every, optimum, random_system, searched
 
-# Of the 200 descriptions some that have few placements.
+# Some of the 200 descriptions that have few placements.
 FEW = [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
 
 

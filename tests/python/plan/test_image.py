@@ -136,7 +136,7 @@ def test_0_is_the_most_urgent_rank() -> None:
     thresholds = dict(zip(made.tasks, column(image, "tasks", "threshold"), strict=True))
     for core in made.cores.values():
         assert [ranks[name] for name in core.tasks] == list(range(len(core.tasks)))
-    # What a threshold keeps waiting is less urgent than it says, and more urgent than the task.
+    # A task that a threshold keeps waiting is less urgent than it says, and more urgent than the task.
     assert any(thresholds[name] < ranks[name] for name in made.tasks)
     assert all(thresholds[name] <= ranks[name] for name in made.tasks)
 

@@ -344,7 +344,8 @@ def test_a_key_that_is_taken_out_changes_the_plan(
 
 
 def test_the_walk_would_find_an_ignored_value(folder: Path, planned: dict[str, list[Any]]) -> None:
-    # What the task costs where it is not placed is in no plan: to the walk that is a value that is ignored.
+    # A cost on a processor where the task is not placed is in no plan: to the walk that is a value that is
+    # ignored.
     place: Place = ("tasks", "fast", "wcet", "w")
     variant = changed(data("stand_ins"), place, "70us")
     assert not planned_differently(variant, "stand_ins", place, folder, planned)

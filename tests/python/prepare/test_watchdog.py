@@ -146,7 +146,7 @@ def test_both_killed_are_made_up_for_by_the_next_run(machine: Path, started: lis
     run.process.wait()
     assert values(machine) != FILES
     with prepared([2], [0], root=machine) as result:
-        # What counts as the machine's own is what it was before the first run.
+        # The machine's own setting is that of before the first run.
         assert {"what": "timer_migration", "from": "1", "to": "0"} in result.to_json()["set"]
     assert is_restored(machine)
 

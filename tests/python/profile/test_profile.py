@@ -161,7 +161,7 @@ class TestProposals:
         assert "at least 1us for the clock and the probe" in added([found])
         source = source_of([found], {"date": "2026-01-01"})
         assert "measured + 20 %, at least 1us for the clock and the probe, not a bound" in source["wcet"]
-        # Who asks for none gets what was seen.
+        # Without a margin the proposal is what was seen.
         (found,) = proposals([observation(high=750.0, low=700.0)], {"worker-0": "host"}, Fraction(0))
         assert (found.wcet_ps, found.bcet_ps) == (750_000, 700_000) and added([found]) == "0 %"
 

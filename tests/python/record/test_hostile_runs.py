@@ -23,7 +23,7 @@ from consort.record.store import open_run
 from effort import examples
 from synthetic import make_jobs, write_raw
 
-# What a value is replaced by.
+# The values that replace others.
 STRANGE: tuple[Any, ...] = (
     None, True, -1, 0, 1.5, 2**63, 10**40, 1e308, "", "x", "nan", "\x1b[31m", "../..", [], [0], {}, {"a": 1},
 )  # fmt: skip
@@ -80,7 +80,7 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 3])
 
 
-# What a file of a run may be instead of itself.
+# A file of a run may be one of these instead of itself.
 NO_FILES: dict[str, Callable[[Path], None]] = {
     "a pipe": instead(os.mkfifo),
     "a folder": instead(Path.mkdir),

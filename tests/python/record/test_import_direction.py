@@ -10,7 +10,7 @@ import consort
 import pytest
 
 PACKAGE = Path(consort.__file__).parent
-# What each package may use of the others; everything may use the modules at the top, such as errors.
+# Each package may use these of the others; everything may use the modules at the top, such as errors.
 ALLOWED = {
     "record": {"record"},
     "report": {"record", "report"},

@@ -176,7 +176,7 @@ def test_what_preparing_the_machine_would_have_removed(tmp_path: Path) -> None:
         ([Timed("a", "response", inf, (("deadline", 2e3),), True)], "a: response of a job that was never"),
         ([Timed("a", "response", None, (), True)], "a: response never seen"),
         ([], "no time of a task"),
-        # What fails comes before what is nearer to its limit.
+        # A failure comes before what is nearer to its limit.
         (
             [
                 Timed("a", "response", 1999.0, (("deadline", 2e3),), False),

@@ -25,7 +25,7 @@ SCALE = 2
 SLOT, SLOTS, FRAMES = 5000, 16, 5
 FRAME = SLOT * SLOTS
 MASTERS = ("master-0", "master-1")
-# What a job's status says beside times.
+# Bits of a job's status beside times.
 MEANT = sum(STATUS[k] for k in ("outputs_held", "local_fallbacks", "worker_lost", "unserved", "aborted"))
 WRITES = {OPERATIONS.index("write-late"): OPERATIONS.index("write")}
 
@@ -109,7 +109,7 @@ def _scheduling(chance: random.Random, tasks: dict[str, Any]) -> dict[str, Any]:
             found[core] = {"policy": policy}
         for task, rank in zip(mine, ranks, strict=False):
             if found[core]["policy"] == "edf":
-                # Of two jobs that come at once one is more urgent.
+                # One of two jobs that come at once is more urgent.
                 task["deadline"] = f"{int(task['deadline'].removesuffix('us')) - rank}us"
             else:
                 task["priority"] = rank
@@ -221,7 +221,7 @@ def structure(found: Ran, keep: Keep) -> Structure:
     if "operations" in found.raw.tables:
         operations = _kept(np.array(found.raw.tables["operations"].rows), keep)
         for place, channel in enumerate(found.config["channels"]):
-            # What came first is in the numbers of the blocks.
+            # The numbers of the blocks have the order.
             channels[channel["name"]] = sorted(
                 (
                     tasks[one["task"]],
@@ -264,7 +264,7 @@ def frames_undisturbed(found: Ran) -> int:
     gaps = found.events("disturbed")
     bad.append((gaps["time"] - gaps["value"])[gaps["value"] > slot / 4].astype(np.float64))
     first = min((float(one.min()) for one in bad if one.size), default=origin + FRAMES * frame)
-    # What begins in a frame may end in the next one.
+    # A job that begins in a frame may end in the next one.
     return max(0, int((first - origin) // frame) - 1)
 
 

@@ -36,7 +36,7 @@ MISSED, HELD = STATUS["deadline_misses"], STATUS["outputs_held"]
 FALLBACK, LOST = STATUS["local_fallbacks"], STATUS["worker_lost"]
 WRONG, SKIPPED = STATUS["output_errors"], STATUS["unserved"]
 
-# What a busy machine can do to a run, in the words of the verdict: it comes late, and nothing else.
+# A busy machine's effect on a run, in the words of the verdict: it comes late, and nothing else.
 LATE = re.compile(
     r"missed their deadline|the machine disturbed|took more CPU time than the WCET|above its bound|"
     r"above its agreement|took up to .* allowed|no \w+ was seen whole|longer than its WCET|of a period late|"

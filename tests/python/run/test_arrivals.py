@@ -93,7 +93,7 @@ def test_each_block_releases_one_job(tmp_path: Path, policy: str) -> None:
     found = run(path)
     jobs = found.jobs("sink", skipped=True)
     writes, reads = operations(found, 0, "write"), operations(found, 0, "read")
-    # Of a late machine not every release of the writer is served.
+    # A late machine does not serve every release of the writer.
     assert len(writes) == len(found.jobs("source"))
     # The last block may come after the run's end.
     assert len(writes) - 1 <= len(jobs) <= len(writes)

@@ -61,7 +61,7 @@ def test_a_step_that_stops_its_process_in_virtual_time(tmp_path: Path) -> None:
     assert found.jobs("plain").size == 20
 
 
-# Of the processes of a run on this machine: what becomes of it when one is stopped or killed.
+# The processes of a run on this machine, and its fate when one is stopped or killed.
 PROCESSES = {
     ("core", signal.SIGSTOP): "task plain, job {job}: the process was stopped by signal 19",
     ("core", signal.SIGKILL): "the process was ended by signal 9",

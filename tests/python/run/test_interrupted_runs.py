@@ -130,7 +130,7 @@ def test_control_c_reaches_all_of_them(run: Run, runs: Path) -> None:
 def test_the_command_is_killed(run: Run, runs: Path, temporary: Path) -> None:
     run.popen.kill()
     assert run.ended()[0] == -signal.SIGKILL
-    # What it could not remove is no run, and goes when the next run begins.
+    # Files that it could not remove are no run, and go when the next run begins.
     assert files_under(runs)
     assert all(path.name.startswith(".partial-") for path in runs.iterdir())
     assert list_runs(runs) == []
@@ -174,7 +174,7 @@ def test_the_master_is_killed(run: Run, runs: Path) -> None:
     master = next(p for p in run.workers if os.sched_getaffinity(p.pid) == {_master_cpu()})
     os.kill(master.pid, signal.SIGKILL)
     status, words = run.ended()
-    # What was recorded until then is kept, and the run failed by name.
+    # Everything recorded until then is kept, and the run failed by name.
     assert status == 1
     assert "Traceback" not in words
     (recorded,) = list_runs(runs)

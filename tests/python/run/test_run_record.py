@@ -235,7 +235,7 @@ def test_the_region_of_a_running_application(tmp_path: Path, runs: Path) -> None
             for fd in Path(f"/proc/{worker.pid}/fd").iterdir()
             if str(fd.readlink()).startswith("/memfd:consort-region")
         ]
-        # What the processes share is anonymous: there is no name that could be left behind.
+        # The processes share anonymous memory: there is no name that could be left behind.
         maps = Path(f"/proc/{worker.pid}/maps").read_text(encoding="utf-8").splitlines()
         assert not [line for line in maps if "/dev/shm" in line]
         region = inspect(shown[0])

@@ -32,7 +32,7 @@ MS = 1_000_000
 PS = 10**12
 # Both tasks' jobs, in the time that a run takes here.
 JOBS = 60
-# Of the example's queue.
+# The capacity of the example's queue.
 CAPACITY = 4
 
 

@@ -29,7 +29,7 @@ def flight(folder: Path, *, changes: int = CHANGES, joined: bool = True, **optio
     file = folder / "system.yaml"
     with file.open("w", encoding="utf-8") as stream:
         YAML(typ="safe").dump(data, stream)
-    # Of `attitude`, the first task.
+    # Jobs of `attitude`, the first task.
     return ran_modes(file, key="local-off", stand_ins=True, iterations=34 * changes, **options)
 
 

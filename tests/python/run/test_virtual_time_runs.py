@@ -23,7 +23,7 @@ from run_support import Ran, as_executed, consort, ran, write
 pytestmark = pytest.mark.representative
 
 MIXED = Path(__file__).parent / "mixed"
-# Of the simulator's rows, those that the record has too.
+# Those of the simulator's rows that the record has too.
 TIMES = (
     "release",
     "ready",
@@ -83,7 +83,8 @@ def test_its_jobs_are_those_of_the_simulator(mixed: Ran) -> None:
     timed = [task.execution == "three-phase" for task in made.tasks.values()]
 
     def row(job: np.void, origin: int) -> tuple[int, ...]:
-        # What did not happen is -1 there and 0 here; a three-phase job's transfers have columns of their own.
+        # A time that did not happen is -1 there and 0 here; a three-phase job's transfers have columns of
+        # their own.
         times = [int(job[name]) for name in TIMES if name != "compute"]
         times = [at if origin else at + 1 for at in times]
         if timed[int(job["task"])]:
@@ -123,7 +124,7 @@ def test_stand_ins_run_and_burn_no_time_of_the_host(tmp_path: Path) -> None:
         {
             "tasks": tasks,
             "channels": {"blocks": {"kind": "sporadic"}},
-            # Of the host's time this would be an hour.
+            # In the host's time this would be an hour.
             "run": {"iterations": 4000, "interference": []},
         },
     )

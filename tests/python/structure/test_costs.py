@@ -9,7 +9,7 @@ from pathlib import Path
 import consort.analysis
 
 HERE = Path(consort.analysis.__file__).parent
-# What is None and is then taken as 0: where, which, and why no bound becomes lower by it.
+# Each None that is then taken as 0: where, which, and why no bound becomes lower by it.
 TAKEN_AS_NOTHING = {
     ("arrivals.py", "planned.bcet_ps"): "a shortest time: 0 is the least that it can be",
     ("chains.py", "link.period"): "not reached: a chain with a sporadic task has no bound",

@@ -137,7 +137,7 @@ def test_ranges_are_exact():
         100000,
         1000000,
     )
-    # What stands twice is meant once.
+    # A value that stands twice is meant once.
     assert expand(read, [1, 2, 1.0]) == (1.0, 2.0)
 
 
