@@ -9,7 +9,7 @@ for user in 1 2; do
     users="$users $!"
 done
 done_cycles=0
-# What is free of a segment that nobody uses, less 2 MiB.
+# The free memory of a segment that nobody uses, less 2 MiB.
 unused=$((131072 - 2048))
 for cycle in $(seq "$cycles"); do
     attach demo address=$base size=128M offset=$((cycle % 16 * 134217728)) || { expect "attach $cycle" 0 $?; break; }

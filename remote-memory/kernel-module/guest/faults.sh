@@ -23,7 +23,7 @@ for how in pipe ring; do
     wait_for /tmp/held ready
     detach demo
     got=$?
-    # What is pinned for long was moved to another node first.
+    # Pages that are pinned for long were moved to another node first.
     if [ $how = pipe ]; then
         expect "$how: detach refused" "$(errno EBUSY)" $got
         expect "$how: its memory is as it was" "$size $size" "$(of demo online) $(of demo movable)"

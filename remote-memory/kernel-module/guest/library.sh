@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests of the module share. `say` is what the host reads: the kernel's own lines come in between.
+# Shared by the tests of the module. The host reads the lines of `say`: the kernel's own lines come in
+# between.
 
 remap=/sys/kernel/remap
 online=/sys/devices/system/memory/auto_online_blocks

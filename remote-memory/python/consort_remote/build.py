@@ -16,7 +16,7 @@ from consort.errors import ConsortError, EnvironmentLacks
 from consort_remote.source import need_folder
 
 # The package's makefile leaves these blank, and models of more than one file then do not compile.
-# What runs often is optimised as the rest is; the makefile would do it for size.
+# Frequent code is optimised as the rest is; the makefile would do it for size.
 MAKEFLAGS = (
     "OPT_FAST=-O2 "
     "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20 CFG_CXXFLAGS_STD=-std=gnu++20 "

@@ -120,8 +120,8 @@ def access_64(
     frame = ceil((LONGEST_FRAME + CONTROL_BEATS) * cycles_per_beat)
     other = _under_way(share, longest)
     # The replay buffer is full: what is in it must be acknowledged first (there, the delay, a frame, back).
-    # What was answered was acknowledged with the answer, and an answer with the next request: so only what is
-    # under way is in it, and where that fits nobody waits.
+    # Answered messages were acknowledged with the answer, and an answer with the next request: so only those
+    # under way are in it, and where these fit nobody waits.
     stall = 2 * link_latency + ACK_DELAY + 2 * frame + 24
     if share and other.of(others).fits_the_replay_buffers:
         stall = 0

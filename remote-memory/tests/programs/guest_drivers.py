@@ -24,7 +24,7 @@ def drivers(kernel: Kernel, names: Sequence[str]) -> list[Path]:
     def add(name: str) -> None:
         path = folder / f"{name.replace('-', '_')}.ko"
         if not path.is_file():
-            # What is no module of its own is part of the kernel.
+            # A driver without a module of its own is part of the kernel.
             return
         depends = re.search(rb"\0depends=([^\0]*)\0", path.read_bytes())
         for each in depends[1].decode().split(",") if depends is not None else ():

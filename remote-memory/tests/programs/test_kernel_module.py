@@ -30,7 +30,7 @@ def passed(machine: str, test: str, patience_s: float = PATIENCE, **values: obje
 @pytest.mark.parametrize("machine", ["x86-64", pytest.param("aarch64", marks=slow)])
 def test_memory_is_attached_used_and_detached_and_what_is_wrong_refused(machine: str) -> None:
     said = passed(machine, "quick")
-    # Of each part of the script, so that none is left out by a mistake in it.
+    # A check of each part of the script, so that none is left out by a mistake in it.
     assert {"all movable", "detach with pages in use", "nothing lost", "and leaves nothing"} <= set(said.good)
     assert sum(what.startswith("refused E") for what in said.good) >= 20
 

@@ -43,7 +43,7 @@ def test_it_is_kept_as_long_as_the_connection_is_open(server: RemoteServer) -> N
     while True:
         try:
             with lent(server) as (memory, _):
-                # What was there before is not seen, and the memory of before is not this one.
+                # The content of before is not seen, and the memory of before is not this one.
                 assert os.pread(memory, 6, SIZE - 4096) == bytes(6)
                 os.pwrite(kept[1], b"late", 0)
                 assert os.pread(memory, 4, 0) == bytes(4)

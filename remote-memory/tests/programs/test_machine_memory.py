@@ -162,7 +162,7 @@ def used_and_kept(machine: Guest, device: str) -> tuple[str, str]:
     assert machine.does("md5sum < /far/large") == written
     machine.does("umount /far")
     small = machine.does("fill /far/small 32")
-    # What is pinned for I/O cannot be moved: the guest keeps it.
+    # Memory that is pinned for I/O cannot be moved: the guest keeps it.
     machine.does("rm -f /tmp/go; tool hold 1 16 pipe /tmp/go > /tmp/held & sleep 1")
     machine.does("until grep ready /tmp/held; do sleep 1; done")
     refused = machine.consort("detach", name, "--patience", "3s")

@@ -344,7 +344,7 @@ def program(server: RemoteServer) -> Path:
     return place / "program"
 
 
-# What the library says at a program's end.
+# The library's words at a program's end.
 SUMMARY = re.compile(
     r"consort remote: at most ([0-9.]+) MiB of ([0-9.]+) MiB attached were in use; (\d+) faults, "
     r"\d+ pages fetched\n"

@@ -92,7 +92,7 @@ def test_segments_come_and_go_while_a_program_runs(server: RemoteServer, faults:
     assert attached.returncode == 0 and attached.stdout.startswith("1: attached to"), attached.stderr
     program.order("fill second 40")
     assert program.segments()[1] >= 40 << 20
-    # What is in use is not taken away.
+    # A segment in use is not taken away.
     refused = program.consort("detach", "1")
     assert refused.returncode == 2
     assert re.search(r"\d+ bytes lie there, in 1 blocks; let their pages come home: --home", refused.stderr)

@@ -44,7 +44,7 @@ names = {}
 for name, net in sorted(module["netnames"].items(), key=rank):
     for bit in net["bits"]:
         names.setdefault(bit, name)
-# Of each bit what makes it: an input, a register with its clock, or a gate with what goes into it.
+# Each bit's origin: an input, a register with its clock, or a gate with what goes into it.
 inputs = {
     bit: name
     for name, port in module["ports"].items()
@@ -79,7 +79,7 @@ def sources(bits):
     return found
 
 
-# What the user of a clock gives, or takes, is of that clock: each port by its name.
+# A port that the user of a clock gives, or takes, is of that clock: each by its name.
 def of_phy(name):
     return name.startswith("phy_")
 

@@ -70,11 +70,11 @@ def test_without_a_placer_the_goals_have_no_value_and_the_machine_lacks_it(monke
 
 
 def test_a_report_of_the_placer_is_read_as_it_is():
-    # Of a counter of 24 bits, by the version in rtl/synth/place.lock.
+    # The report of a counter of 24 bits, by the version in rtl/synth/place.lock.
     report = json.loads((Path(__file__).parent / "placed_counter.json").read_text(encoding="utf-8"))
     found = of_report(report)
     assert found.mhz == pytest.approx(report["fmax"]["clk_i"]["achieved"])
-    # What the slowest path takes is the clock's period.
+    # The slowest path takes the clock's period.
     assert found.logic_ps + found.wire_ps == pytest.approx(1e6 / found.mhz, abs=2)
     assert found.wire_ps > 0 and len(found.path) >= 1
     assert found.used["TRELLIS_FF"] == 24

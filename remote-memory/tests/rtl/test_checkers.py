@@ -125,6 +125,6 @@ def test_each_rule_of_the_checkers_is_broken_here():
     cases = Path(__file__).read_text()
     for checker in build.checkers(RTL.parent):
         for words in re.findall(r'\$error\(\s*"(?:%s: )?([^"%]*)', checker.read_text()):
-            # What is said of reads and of writes alike stands there once.
+            # Rules of reads and of writes alike stand there once.
             general = re.sub(r"exclusive (read|write)", "exclusive {what}", words.strip())
             assert general in cases, f"{checker.name}: {words}"

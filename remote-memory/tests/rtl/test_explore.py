@@ -14,7 +14,7 @@ from consort_remote import build
 
 EXPLORE = Path(__file__).parent / "explore"
 ROOT = Path(__file__).parents[2]
-# What of the package is smaller than in hardware.
+# Widths of the package that are smaller than in hardware.
 LINK = {"MaxUnits": 1}
 CREDIT = {"TagWidth": 3, "AddrWidth": 24, "OffsetWidth": 16}
 MOST = 40_000_000

@@ -104,7 +104,7 @@ def test_a_description_has_the_ports_of_the_source(described: Path, block: str) 
         strict=True,
     )
     assert sorted(listed) == sorted(there)
-    # What IP packagers infer interfaces from says the same as the description.
+    # The text from which IP packagers infer interfaces says the same as the description.
     pairs = re.findall(INFERRED, source)
     inferred = {port: signal for signal, port in pairs}
     assert len(pairs) == len(inferred)

@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[2]
 SMALL = {"AddrWidth": 18, "OffsetWidth": 16}
 # The longer form of requests on the link; nothing is compared in it.
 WIDE = {"AddrWidth": 40, "OffsetWidth": 38}
-# What is only handed on needs no width.
+# Signals that are only handed on need no width.
 NARROW = {"IdWidth": 4, "DataWidth": 16}
 NARROW_IN = ("axi_gate", "axi_inflight", "burst_store", "order")
-# What a module is made of.
+# The parts of a module.
 PARTS = {
     "asked_tags": ("tag_flags",),
     "axi_gate": ("fifo",),
@@ -40,7 +40,7 @@ PARTS = {
 }
 
 
-# What checks of two modules have in common.
+# The common part of two modules' checks.
 SHARED = {
     "fifo": "marked_word",
     "fifo_ahead": "marked_word",
@@ -157,7 +157,7 @@ def test_no_run_of_twelve_cycles_breaks_what_places_of_reads_promise(tmp_path):
     assert result.stdout.rstrip().endswith("not refuted")
 
 
-# Of each module the first wrong version runs in `make test`, the others under `make test-slow`.
+# The first wrong version of each module runs in `make test`, the others under `make test-slow`.
 FAST_WRONG = 1
 
 
@@ -455,7 +455,7 @@ WRONG_VERSIONS = [
         "    end else if (drain_i) begin\n      units_q <= units_q;",
     ),
     ("request_splitter", ".clear_i(drain_i)", ".clear_i(1'b0)"),
-    # Of the upper bits of wide offsets, and the unit that they come in.
+    # The upper bits of wide offsets, and the unit that they come in.
     ("request_splitter wide", "highs ? unit_i >> HighWidth : '0;", "highs ? unit_i : '0;"),
     ("request_splitter wide", "if (at_pairs && push && queue_ready) highs_q", "if (1'b0) highs_q"),
     ("request_splitter wide", "frame_units_i - 5'(highs)", "frame_units_i"),

@@ -13,7 +13,7 @@ import pytest
 from consort_remote import window
 
 SOURCES = Path(__file__).parents[2] / "kernel-module"
-# Of the simulated blocks: ports, links, windows, memories, segments.
+# The simulated blocks' ports, links, windows, memories, segments.
 SHAPE = ("1", "1", "8", "1", "16")
 MIB = 1 << 20
 

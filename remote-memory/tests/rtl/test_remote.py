@@ -28,7 +28,7 @@ from consort_remote_bench.remap_campaign import MENDED
             500,
             marks=pytest.mark.slow,
         ),
-        # Of a PHY of half a beat each lost word shifts all after it.
+        # On a PHY of half a beat each lost word shifts all after it.
         pytest.param(run.Soak(beats=100_000, seed=8, phy_width=64), 0, marks=pytest.mark.slow),
         pytest.param(
             run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, seed=9, phy_width=64),
@@ -172,7 +172,7 @@ def test_a_round_of_a_campaign_has_every_kind_of_fault(campaign):
     for mode, counts in campaign["modes"].items():
         assert counts["transactions"] > 100, mode
         assert (counts["faults"] > 0) == (mode != "none"), mode
-        # What the link mends ends no access with an error; what it cannot ends some.
+        # A fault that the link mends ends no access with an error; others end some.
         assert (counts["errors"] == 0) == (mode in MENDED), mode
 
 

@@ -48,7 +48,7 @@ def places(registers, shape):
             yield register, register["offset"] + sum(i * s for i, s in zip(index, strides, strict=True))
 
 
-# Of the blocks as they are built for this test: one of each, 8 windows, 16 segments.
+# The blocks as they are built for this test: one of each, 8 windows, 16 segments.
 SHAPE = {
     "cblock": {"link": 1, "port": 1, "window": 8},
     "mblock": {"link": 1, "link_table": 1, "segment": 16},

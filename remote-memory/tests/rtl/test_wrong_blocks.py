@@ -39,7 +39,7 @@ class Wrong:
     module: str
     changes: tuple[tuple[str, str], ...]
     does: tuple[str, ...] = FAULTS
-    # What is said, by the harness or by a checker, or counted before it fails.
+    # The words of the harness or of a checker, or a count before it fails.
     says: str = ""
     # Or the counted figures that are out of bounds, all others in them.
     breaks: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ REFUSALS = [
         "write_collector",
         "good_q <= good;",
         "good_q <= CHOSEN || good;",
-        # What comes of it later is another matter.
+        # Its later effect is another matter.
         says=r'"write_unmapped": {"resp": 3, "cycles": \d+, "beats": [1-9]',
     ),
     changed(

@@ -47,7 +47,7 @@ class Bench:
         self.windows = [self._window(p, w) for p in range(PORTS) for w in range(4)]
         self.by_base = {s.base >> 20: s for w in self.windows for s in w.segments}
         self.may_fail = [False] * LINKS
-        # What happens next, each as often as any other.
+        # The next events, each as often as any other.
         self.link_events = self._deck(3)
         self.window_events = self._deck(6)
         self.running = 0

@@ -61,7 +61,7 @@ BURSTS = ("fixed", "incr", "wrap")
 SIZES = (1, 2, 4, 8, 16)
 LENGTHS = ("single", "short", "long")  # 1, 2 to 16, 17 to 256 beats
 KINDS = ("read", "write")
-# Of a frame monitor's counters, those that only one end has.
+# Those of a frame monitor's counters that only one end has.
 ONLY_CBLOCK = ("init_frames", "first_read", "first_write", "first_strobed", "alone", "with_few", "with_many")
 ONLY_MBLOCK = (
     "init_ack_frames",

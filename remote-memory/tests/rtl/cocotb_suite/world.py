@@ -138,7 +138,7 @@ class Access:
             for block in self.blocks:
                 self.window.reading[block] -= 1
 
-    # What one mapping says of beat i: its response.
+    # One mapping's response to beat i.
     def _says(self, mapping: Mapping, i: int) -> int:
         if mapping == CLOSED:
             return DECERR
