@@ -99,7 +99,7 @@ size: setup
 lock:
 	$(PY) tools/lock.py
 
-# What Consort is made of and what it needs, with versions, hashes and licences, as CycloneDX.
+# The parts and needs of Consort, with versions, hashes and licences, as CycloneDX.
 sbom: setup
 	$(PY) tools/sbom.py build/consort.cdx.json
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles through ccache where it is installed: what was compiled once, in any build folder, is not compiled again.
-# What is compiled in one clone counts in another: paths below the source tree are hashed relative to it.
-# A launcher that the caller gives (CMAKE_CXX_COMPILER_LAUNCHER, empty for none) stays.
+# A compilation in one clone counts in another: paths below the source tree are hashed relative to it. A
+# launcher that the caller gives (CMAKE_CXX_COMPILER_LAUNCHER, empty for none) stays.
 find_program(CONSORT_CCACHE ccache)
 mark_as_advanced(CONSORT_CCACHE)
 if(CONSORT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})

@@ -29,7 +29,7 @@ WORDS = {
     "above bound": "above its bound",
     "late": "late",
 }
-# What a command may say with its exit status and leave a record: held, not held, undecided.
+# A command may end with these statuses and leave a record: held, not held, undecided.
 RECORDED = (0, 1, 4)
 
 

@@ -81,7 +81,7 @@ def main() -> None:
         print(f"{mutant['name']}: {why}, {time.monotonic() - begun:.0f} s", flush=True)
         if not found:
             missed.append(mutant["name"])
-        # What was built with the defect is older than the file now.
+        # Files that were built with the defect are older than the source now.
         os.utime(file)
         if mutant.get("engine"):
             subprocess.run(["tools/setup-python.sh"], cwd=COPY, check=True, stdout=subprocess.DEVNULL)

@@ -16,8 +16,8 @@ if ! $python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
 fi
 [ -x .venv/bin/python ] || { echo "making .venv with $($python --version)"; $python -m venv .venv; }
 echo "installing $(cat requirements*.lock | grep -c '==') locked Python packages and Consort into .venv"
-# What builds a package is installed before, from wheels alone: a build then fetches nothing, and every file that comes
-# from the index has its hash in a lock.
+# The tools that build a package are installed before, from wheels alone: a build then fetches nothing, and
+# every file that comes from the index has its hash in a lock.
 install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
 "${install[@]}" --require-hashes --no-deps --only-binary :all: -r requirements-build.lock
 # uv needs seconds where pip needs a minute; it does not read pip's settings, so an index that only those name is pip's.

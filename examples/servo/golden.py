@@ -257,7 +257,7 @@ def _replay_q31(rows: Array) -> Replay:
     driven = _product(c["input"], error[:, None])
 
     x1, x2 = _oscillators_q31(driven, saturate=False)
-    # What leaves the range shows in the history before it can leave 64 bits, so that this misses nothing.
+    # A value out of range shows in the history before it can leave 64 bits, so that this misses nothing.
     if max(np.abs(x1).max(), np.abs(x2).max()) > _HIGH:
         x1, x2 = _oscillators_q31(driven, saturate=True)
 

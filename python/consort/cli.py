@@ -167,8 +167,8 @@ def too_little_memory() -> str:
 
 def main(args: list[str] | None = None) -> Any:
     """Entry point of the `consort` command; ends the process with the documented exit status."""
-    # Of a large system's objects nearly all stay to the command's end: looking often for those that do not
-    # took a quarter of its time.
+    # Nearly all objects of a large system stay to the command's end: frequent searches for the others took a
+    # quarter of its time.
     gc.set_threshold(200_000)
     memory_message = f"consort: {too_little_memory()}\n".encode()
     try:

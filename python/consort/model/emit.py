@@ -17,7 +17,7 @@ WIDTH = 110
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./+()=-]*(?:(?: |::|:/|/)[A-Za-z0-9_./+()=-]+)*")
 _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?[A-Za-z][A-Za-z/]*")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-# Of a figure's keys the value comes first, and its source last.
+# In a figure the value comes first, and its source last.
 _LAST = ("published", "derived", "measured", "counted", "bound", "simulated", "assumed")
 
 

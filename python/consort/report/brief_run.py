@@ -44,7 +44,7 @@ def _times(
         yield Timed(
             f"{row['subject']}{where}" + (f" in {configuration['key']}" if named else ""),
             row["quantity"],
-            # What the machine did to a job says nothing of the system.
+            # The machine's share of a job says nothing of the system.
             _number(row["seen"] if row["undisturbed"] is None else row["undisturbed"]),
             tuple((name, float(ns)) for name, ns in limits if ns is not None),
             row["outcome"] in _FAILED,
