@@ -27,7 +27,7 @@ from consort.model.figures import (
 from consort.model.memories import Dma, Exchange, Link, Memory
 from consort.model.platform_rules import check_platform_rules
 from consort.model.problems import BadDescription, closest, nearest
-from consort.model.validate import validate
+from consort.model.validate import pruned, validate
 
 Isa = Literal[
     "probed",
@@ -312,7 +312,9 @@ def platform_from_data(data: dict[str, Any], file: str | Path | None = None) -> 
 def platform_of_document(document: Document) -> Platform:
     """The platform of a file that was read; `BadDescription` with all that is wrong with it."""
     platform, wrong = validate(Platform, document)
-    problems = [*document.problems, *check_platform_rules(document, wrong)]
+    # Parts that break the form are taken out, and the rest is held to the rules.
+    checked = pruned(Platform, document.data) if wrong else platform
+    problems = [*document.problems, *check_platform_rules(document, wrong, checked)]
     if problems or platform is None:
         raise BadDescription(problems)
     return platform

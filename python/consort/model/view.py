@@ -43,6 +43,11 @@ class View:
         """The value at a location, valid or not."""
         return self.document.get(*location)
 
+    def names(self, *location: str | int) -> list[str]:
+        """The keys of a mapping, valid or not."""
+        value = self.document.get(*location)
+        return list(value) if isinstance(value, dict) else []
+
     def text(self, *location: str | int) -> str | None:
         value = self.get(*location)
         return value if isinstance(value, str) else None
