@@ -42,7 +42,7 @@ def _requests(view: View, system: System, task: str, asked: dict[str, Asked]) ->
         here: Location = ("tasks", task, "requests", index)
         name, operation = request.accelerator, request.operation
         if name not in system.accelerators:
-            known = view.written("accelerators") or ()
+            known = view.names("accelerators")
             if name not in known:
                 text = f"there is no accelerator {name!r}; {nearest(name, known, 'accelerators')}"
                 yield from view.say((*here, "accelerator"), text)
@@ -102,9 +102,9 @@ def _operations(view: View, name: str, given: Accelerator, asked: Asked) -> Prob
 
 
 def _clients(view: View, name: str, given: Accelerator, asked: Asked) -> Problems:
-    tasks = view.written("tasks")
+    tasks = view.names("tasks")
     for task in asked:
-        if task not in given.clients and view.written("accelerators", name, "clients", task) is None:
+        if task not in given.clients and task not in view.names("accelerators", name, "clients"):
             text = f"{name!r} gives {task!r} nothing; add it under the accelerator's 'clients'"
             yield from view.say(("tasks", task, "requests"), text, at_key=True)
     priorities: dict[int, str] = {}

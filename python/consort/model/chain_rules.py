@@ -12,7 +12,7 @@ from consort.model.view import Problems, View, typed
 
 @typed
 def _chains(view: View, system: System) -> Problems:
-    tasks = list(view.written("tasks"))
+    tasks = view.names("tasks")
     for name, chain in system.chains.items():
         here: Location = ("chains", name)
         for index, task in enumerate(chain.path):

@@ -69,7 +69,7 @@ def misspelt_in(view: View, system: System) -> set[str]:
 
 @typed
 def _known_parts(view: View, system: System) -> Problems:
-    tasks, sources = dict.fromkeys(view.written("tasks")), devices(view, system)
+    tasks, sources = dict.fromkeys(view.names("tasks")), devices(view, system)
     known = [*tasks, *sources]
     for name, channel in free_channels(system).items():
         here: Location = ("channels", name)
@@ -98,10 +98,9 @@ def _known_parts(view: View, system: System) -> Problems:
 
 @typed
 def _known_channels(view: View, system: System) -> Problems:
-    described = view.written("channels")
-    if not isinstance(described, dict | None):
+    if ("channels",) in view.wrong:
         return
-    known = dict.fromkeys([*(described or ()), *system.channels])
+    known = dict.fromkeys(view.names("channels"))
     sources = devices(view, system)
     for task in system.tasks:
         for key in ("reads", "writes"):
@@ -192,39 +191,48 @@ def _closer_than_distances(view: View, task: Task, name: str, channel: str, apar
 
 @typed
 def _both_ends(view: View, system: System) -> Problems:
-    parts, misspelt = {*system.tasks, *devices(view, system)}, misspelt_in(view, system)
+    parts = {*system.tasks, *devices(view, system)}
     all_writers, all_readers = ends_of(system)
-    # The reads and writes of a part that is taken out are unknown.
-    unsure = any(
-        view.wrong_within("tasks", task) for task in view.written("tasks") if task not in system.tasks
-    )
     for name, channel in system.channels.items():
-        here: Location = ("channels", name)
         if "." in name:
             for key, given in (("from", channel.from_), ("to", channel.to)):
                 if given:
                     text = f"{name!r} lies between a master and its worker; remove {key!r}"
-                    yield from view.say((*here, key), text, at_key=True)
+                    yield from view.say(("channels", name, key), text, at_key=True)
             continue
         if name in system.tasks and system.tasks[name].execution == "offloaded":
             continue
-        writers, readers = (list(ends.get(name, {}).items()) for ends in (all_writers, all_readers))
-        sure = name not in misspelt and not unsure and not view.resting
-        if not writers and sure and not view.wrong_within(*here, "from"):
-            text = f"nothing writes {name!r}; add 'from: …', or name it under 'writes' of a task"
-            yield from view.say(here, text, at_key=True)
+        writers = list(all_writers.get(name, {}).items())
         for writer, place in writers[1:] if writers and writers[0][0] in parts else ():
             text = (
                 f"{writers[0][0]!r} writes {name!r} already, and a channel has one writer; give {writer!r} a"
             )
             yield from view.say(place, f"{text} channel of its own")
-        if not readers and sure and not view.wrong_within(*here, "to"):
-            text = f"nothing reads {name!r}; add 'to: […]', or name it under 'reads' of a task"
-            yield from view.say(here, text, at_key=True)
-        for reader, place in readers:
+        for reader, place in all_readers.get(name, {}).items():
             if writers and reader == writers[0][0]:
                 text = f"{reader!r} writes {name!r} and reads it; what a task keeps for itself is its state,"
                 yield from view.say(place, f"{text} name another reader")
+
+
+@typed
+def _unused(view: View, system: System) -> Problems:
+    """Each channel has a writer and a reader; in a mode they may all rest."""
+    # The reads and writes of a part that is taken out are unknown.
+    if any(view.wrong_within("tasks", task) for task in view.names("tasks") if task not in system.tasks):
+        return
+    writers, readers = ends_of(system)
+    misspelt = misspelt_in(view, system)
+    for name in free_channels(system):
+        offloaded = name in system.tasks and system.tasks[name].execution == "offloaded"
+        here: Location = ("channels", name)
+        if name in misspelt or offloaded:
+            continue
+        if name not in writers and not view.wrong_within(*here, "from"):
+            text = f"nothing writes {name!r}; add 'from: …', or name it under 'writes' of a task"
+            yield from view.say(here, text, at_key=True)
+        if name not in readers and not view.wrong_within(*here, "to"):
+            text = f"nothing reads {name!r}; add 'to: […]', or name it under 'reads' of a task"
+            yield from view.say(here, text, at_key=True)
 
 
 @typed
@@ -309,9 +317,9 @@ def _mailboxes(view: View, system: System) -> Problems:
             yield from view.say(here, f"{text}; {remedy}", at_key=True)
 
 
+# No mode changes which tasks read and write a channel.
+CHANNEL_END_RULES = (_known_parts, _known_channels, _unused)
 CHANNEL_RULES = (
-    _known_parts,
-    _known_channels,
     _arrivals,
     _both_ends,
     _kinds,

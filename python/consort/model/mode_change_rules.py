@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from consort.model.description import System
 from consort.model.document import Location
@@ -23,7 +23,7 @@ def check_mode_changes(view: View, system: System) -> Problems:
     changes = system.mode_changes
     if changes is None:
         return
-    described: Collection[str] = view.written("modes") or ()
+    described = view.names("modes")
     for place, mode in _named(changes):
         if mode not in described:
             hint = nearest(mode, described, "modes") if described else "describe it under 'modes'"
@@ -38,7 +38,7 @@ def check_mode_changes(view: View, system: System) -> Problems:
             " 'fail_over', when a core dies"
         )
         yield from view.say((HERE,), text, at_key=True)
-    tasks = view.written("tasks")
+    tasks = view.names("tasks")
     for k, asker in enumerate(changes.askers):
         if asker.task not in tasks:
             hint = nearest(asker.task, tasks, "tasks")

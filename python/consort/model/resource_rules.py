@@ -12,7 +12,7 @@ from consort.model.view import Problems, View, typed
 
 @typed
 def check_resources(view: View, system: System) -> Problems:
-    known = view.written("resources") or ()
+    known = view.names("resources")
     for name, task in system.tasks.items():
         core = system.known_core(task.on)
         wcet = None if core is None else cost_on(task.wcet, core.processor_name, task.execution)
@@ -34,7 +34,7 @@ def check_resources(view: View, system: System) -> Problems:
 @typed
 def check_unused_resources(view: View, system: System) -> Problems:
     """Each resource has a user; in a mode its users may all rest."""
-    if any(view.wrong_within("tasks", task, "sections") for task in view.tasks()):
+    if any(view.wrong_within("tasks", task, "sections") for task in view.names("tasks")):
         return
     used = {resource for task in system.tasks.values() for resource in task.sections}
     for name in system.resources:

@@ -14,7 +14,7 @@ from consort.errors import BadInput
 from consort.model.accelerator_rules import check_accelerators
 from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES, links_of_chains
-from consort.model.channel_rules import CHANNEL_RULES
+from consort.model.channel_rules import CHANNEL_END_RULES, CHANNEL_RULES
 from consort.model.conflicts import refused
 from consort.model.description import System
 from consort.model.device_rules import DEVICE_RULES
@@ -122,7 +122,7 @@ def _times(view: View, system: System) -> Problems:
                 yield from view.say((*here, key), f"the {key} is 0; more than 0 is needed")
             # Releases of runs are timed by the clocks of hosts, in nanoseconds.
             elif time is not None and time.value % 1000 and task.input is not None:
-                text = f"{view.text(*here, key)!r} is not a whole number of nanoseconds; round it"
+                text = f"{view.written(*here, key)!r} is not a whole number of nanoseconds; round it"
                 yield from view.say((*here, key), text)
         if isinstance(task.input, FileInput) and task.input.rate is not None and task.input.rate.value == 0:
             yield from view.say((*here, "input", "rate"), "the rate is 0; more than 0 is needed")
@@ -163,7 +163,7 @@ def _execution(view: View, system: System) -> Problems:
 
 @typed
 def _channel_names(view: View, system: System) -> Problems:
-    described = view.written("tasks")
+    described = view.names("tasks")
     offloaded = [name for name in system.tasks if system.offloads(name)]
     valid = [f"{task}.{end}" for task in offloaded for end in ("in", "out")]
     for name, channel in system.channels.items():
@@ -238,7 +238,6 @@ DESIGN_RULES = (
     _conflicts,
     check_supply,
     check_resources,
-    check_accelerators,
     check_caches,
     check_bandwidth,
     check_remote_states,
@@ -248,6 +247,8 @@ DESIGN_RULES = (
     *DEVICE_RULES,
 )
 RULES: tuple[Callable[[View], Problems], ...] = (
+    # Where there are modes, accelerators are refused.
+    check_accelerators,
     _releases,
     _stand_ins,
     check_waits,
@@ -255,6 +256,7 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     _channel_names,
     _channel_memories,
     check_unused_resources,
+    *CHANNEL_END_RULES,
     links_of_chains,
     *FILE_RULES,
     _run,

@@ -7,19 +7,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from consort.errors import BadInput
-from consort.model.base import group_of
 from consort.model.document import Document, Location
-from consort.model.textvalue import TextValue, WrongValue
 
 if TYPE_CHECKING:
     from consort.model.description import System
     from consort.model.platform import Platform
 
 Problems = Iterator[BadInput]
-V = TypeVar("V", bound=TextValue)
 
 
 @dataclass(frozen=True)
@@ -31,16 +28,9 @@ class View:
     platform: Platform | None
     system: System | None = None
     """The valid part of the description; None if it is too small."""
-    resting: bool = False
-    """True if tasks rest in a mode: parts that they leave unused are no fault."""
 
-    def get(self, *location: str | int) -> Any:
-        if self.wrong and any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
-            return None
-        return self.document.get(*location)
-
-    def written(self, *location: str | int) -> Any:
-        """The value at a location, valid or not."""
+    def written(self, *location: str | int) -> object:
+        """The value at a location as it stands in the file."""
         return self.document.get(*location)
 
     def names(self, *location: str | int) -> list[str]:
@@ -48,47 +38,9 @@ class View:
         value = self.document.get(*location)
         return list(value) if isinstance(value, dict) else []
 
-    def text(self, *location: str | int) -> str | None:
-        value = self.get(*location)
-        return value if isinstance(value, str) else None
-
-    def mapping(self, *location: str | int) -> dict[str, Any]:
-        value = self.get(*location)
-        return value if isinstance(value, dict) else {}
-
-    def sequence(self, *location: str | int) -> list[Any]:
-        value = self.get(*location)
-        return value if isinstance(value, list) else []
-
-    def parsed(self, kind: type[V], *location: str | int) -> V | None:
-        value = self.get(*location)
-        try:
-            return None if value is None else kind.from_yaml(value)
-        except WrongValue:
-            return None
-
-    def figure(self, kind: type[V], *location: str | int) -> V | None:
-        """The quantity of a figure, in its short or its long form."""
-        if isinstance(self.get(*location), dict):
-            location = (*location, "value")
-        return self.parsed(kind, *location)
-
-    def tasks(self) -> list[str]:
-        return [name for name in self.mapping("tasks") if self.mapping("tasks", name)]
-
-    def scheduling_entry(self, core: str) -> str | None:
-        """The entry under `scheduling` that applies to a core: its own, else its group's."""
-        return next((n for n in (core, group_of(core)) if n in self.mapping("scheduling")), None)
-
-    def scheduled(self, core: str, key: str) -> bool:
-        """True if a core's scheduling has the key."""
-        entry = self.scheduling_entry(core)
-        return entry is not None and self.get("scheduling", entry, key) is not None
-
     def unknown(self, *location: str | int) -> list[str]:
         """Keys of a mapping that validation found wrong, such as misspelt ones."""
-        value = self.document.get(*location)
-        return [k for k in value if (*location, k) in self.wrong] if isinstance(value, dict) else []
+        return [key for key in self.names(*location) if (*location, key) in self.wrong]
 
     def wrong_within(self, *location: str | int) -> bool:
         """True if there is an error at a location or inside it."""
