@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "consort/icc.hpp"
+#include "fewer.hpp"
 #include "pattern.hpp"
 
 namespace {
@@ -22,6 +23,7 @@ using consort::Queue;
 using consort::Snapshot;
 using consort::Status;
 using consort::Versions;
+using consort::test::fewer;
 using consort::test::Pattern;
 
 // Machines with fewer processors than threads would otherwise wait a whole time slice for each message.
@@ -34,12 +36,7 @@ struct Storage {
     alignas(64) typename Channel::Shared shared{};
 };
 
-// A sanitizer makes each message ten times as slow, and the same instructions run for each.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint32_t messages = 10000;
-#else
-constexpr std::uint32_t messages = 50000;
-#endif
+constexpr std::uint32_t messages = fewer(50000);
 
 // How many messages two sides exchange that wait for one another: fewer where other work has the processors,
 // and each message costs a time slice.
@@ -47,7 +44,7 @@ class Total {
   public:
     // The writing side calls it before message `i`; whoever reads that message can read this.
     void before(std::uint32_t i) noexcept {
-        if (i % 16 == 0 && std::chrono::steady_clock::now() - begun_ > std::chrono::seconds(10)) {
+        if (i % 16 == 0 && std::chrono::steady_clock::now() - begun_ > std::chrono::seconds(4)) {
             total_.store(i + 1, std::memory_order_relaxed);
         }
     }
