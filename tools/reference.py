@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -81,7 +82,14 @@ def joined(rows: Iterable[tuple[str, ...]], column: int) -> list[tuple[str, ...]
 
 def page() -> str:
     pairs = [
-        (row.feature, row.beside, spoken(row.why), "refused" if row.refused else "no bound") for row in ROWS
+        (
+            row.feature,
+            row.beside,
+            # The column before names it, so that rows of one reason join.
+            re.sub(f"'{row.beside}'( of the core)?", "it", spoken(row.why)),
+            "refused" if row.refused else "no bound",
+        )
+        for row in ROWS
     ]
     lacks = [(row.feature, ", ".join(row.targets), spoken(row.why)) for row in LACKS]
     lines = [
