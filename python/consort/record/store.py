@@ -19,6 +19,7 @@ from consort.record.checked import check_record, inside, read_json, shown
 from consort.record.judgement import Held
 
 RUN_FILE = "run.json"
+PLAN_FILE = "plan.json"
 RUN_VERSION = 1
 # Folders under construction start with this, so that no listing takes one for a run.
 PARTIAL = ".partial-"
@@ -55,6 +56,20 @@ class Run:
                 return configuration
         keys = ", ".join(c["key"] for c in self.configurations)
         raise BadInput(f"run {self.id} has no configuration '{key}'; it has {keys}")
+
+    def plan(self, key: str) -> Any:
+        """The plan that a configuration followed, as data; None where it was made without one.
+
+        `consort.plan.stored.restored` makes a plan of it.
+        """
+        name = self.configuration(key).get("plan")
+        if name is None:
+            return None
+        file = inside(self.path, str(name))
+        try:
+            return shown(read_json(file, "plan"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise BadInput("is no file, or is not there", file=file) from None
 
     def table_file(self, key: str, table: str) -> Path:
         """The Parquet file of a configuration's table."""

@@ -29,7 +29,7 @@ from consort.record.judgement import Held, Judgement
 from consort.record.partial import LOCK, fsync, lock_in, make_durable, sweep
 from consort.record.raw import MANIFEST, RawRun
 from consort.record.sections import Section, make_published, make_section
-from consort.record.store import PARTIAL, RUN_FILE, RUN_VERSION, Run, default_root, open_run
+from consort.record.store import PARTIAL, PLAN_FILE, RUN_FILE, RUN_VERSION, Run, default_root, open_run
 from consort.record.tables import activity_of, add_tables, entry_of
 
 KINDS = ("application", "loopback", "icc", "experiment", "simulation")
@@ -113,6 +113,7 @@ class RunWriter:
         published: Collection[dict[str, Any]] = (),
         expected_events: Collection[str] = (),
         verdict: Judgement | None = None,
+        plan: Mapping[str, Any] | None = None,
     ) -> None:
         """Converts a recording: every sample to Parquet, and the summaries of its metrics.
 
@@ -120,7 +121,7 @@ class RunWriter:
         `published` rows ({metric, values, unit, source}) stand beside the measured ones in the report.
         `expected_events` names events (a worker killed on purpose) that do not make the run fail.
         `verdict`: what the judge found; its reasons then decide instead of the counts of misses, wrong
-        outputs and deaths.
+        outputs and deaths. `plan`: what was to run, as data.
         """
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", key):
             raise BadInput(f"'{key}' is no key: letters, digits, - _ .", field="key")
@@ -137,6 +138,9 @@ class RunWriter:
         folder.mkdir()
         try:
             add_tables(entry, list(tables.values()), raw, folder, system, verdict)
+            if plan is not None:
+                (folder / PLAN_FILE).write_text(_text(plan), encoding="utf-8")
+                entry["plan"] = f"{key}/{PLAN_FILE}"
         except BaseException:
             # The caller may go on with other configurations: nothing of this one may stay.
             shutil.rmtree(folder)
@@ -186,8 +190,7 @@ class RunWriter:
                 "ok": Held.of(self._reasons, self._open),
                 "reasons": [*self._reasons, *self._open],
             }
-            text = json.dumps(self._data, indent=1, allow_nan=False, ensure_ascii=False)
-            (self._folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
+            (self._folder / RUN_FILE).write_text(_text(self._data), encoding="utf-8")
             partial = Run(self._folder, self._data)
             for file, write in self._pages.items():
                 try:
@@ -213,6 +216,10 @@ class RunWriter:
         if self.run is None and self._folder.exists():
             shutil.rmtree(self._folder)
             os.close(self._lock)
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _failures(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from math import inf
 from typing import Any
 
+from consort.plan.stored import restored
 from consort.record.judgement import Held
 from consort.record.store import Run
 from consort.report.brief import Brief, Timed, listed, worst
@@ -149,7 +150,8 @@ def opening_of_page(run: Run) -> list[tuple[str, str]]:
     judged = [c for c in run.configurations if c.get("verdict") is not None]
     if not judged:
         return []
-    file = next((word for word in run.data["command"] if word.endswith((".yaml", ".yml"))), "system.yaml")
+    plan = run.plan(judged[0]["key"])
+    file = "system.yaml" if plan is None else restored(plan, file=run.path).file
     if not any(c["clock"]["provenance"] == "measured" for c in judged):
         simulated = "simulate" in run.data["command"][:2]
         here = f"`consort run {file} --for virtual`, with the steps themselves" if simulated else ""

@@ -23,6 +23,7 @@ from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration
 from consort.plan import Plan
+from consort.plan.stored import stored
 from consort.prepare import Prepared as PreparedMachine
 from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
@@ -190,6 +191,7 @@ def add_judged(
             found.raw,
             interference=recording.interference,
             verdict=found.verdict,
+            plan=stored(recording.plan),
         )
     for section in recording.sections:
         writer.add_section(**section)
@@ -228,6 +230,7 @@ def _add_modes(
             raw,
             interference=recording.interference,
             verdict=verdict,
+            plan=stored(plan),
         )
     for request in modes.unseen(whole, stays):
         writer.leave_open(f"{recording.title}: {request}")

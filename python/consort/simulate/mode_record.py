@@ -16,6 +16,7 @@ from consort.analysis.fail_over import executions
 from consort.analysis.mode_changes import ModeBounds
 from consort.judge import Bounds, judge
 from consort.judge.changes import changes_section
+from consort.plan.stored import stored
 from consort.record import RunWriter
 from consort.record.scratch import scratch_folder
 from consort.record.status import OPERATIONS
@@ -51,7 +52,8 @@ def record_modes(
             wcets = executions(bounds.plans[mode])
             verdict = judge(raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets))
             label = f"simulated, mode {mode}, seed {simulation.seed}"
-            writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict)
+            plan = stored(stays[0].simulation.prepared.plan)
+            writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict, plan=plan)
         writer.add_section(**changes_section(simulation.changes))
         for unseen in (all_runs or simulation).unseen:
             writer.leave_open(unseen)

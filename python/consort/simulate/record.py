@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from consort.analysis.result import Bound
 from consort.judge import Bounds, judge
+from consort.plan.stored import stored
 from consort.record import Described, RawRun, RunWriter
 from consort.record.columns import JOBS, OPERATIONS_TABLE, SLICES_TABLE
 from consort.record.raw_writer import write_manifest, write_table
@@ -66,7 +67,8 @@ def record(
     ):
         raw = write_raw(simulation, scratch / KEY)
         verdict = judge(raw, Bounds.of(bounds))
-        writer.add_configuration(KEY, f"simulated, seed {simulation.seed}", raw, verdict=verdict)
+        title = f"simulated, seed {simulation.seed}"
+        writer.add_configuration(KEY, title, raw, verdict=verdict, plan=stored(simulation.prepared.plan))
         _sections(writer, all_runs or simulation)
         fail_for_misses(writer, simulation, all_runs)
         for line in (all_runs or simulation).early:

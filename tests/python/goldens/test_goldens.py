@@ -4,17 +4,22 @@ names."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import itertools
+import json
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import featured
 import pytest
-from consort.model import system_schema
+from consort.model import BadDescription, system_from_data, system_schema
+from consort.plan import plan
+from consort.plan.stored import restored, stored
 
 ROOT = Path(__file__).parents[3]
+WALK = ROOT / "tests" / "python" / "plan" / "walk"
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +59,19 @@ def test_every_two_features_meet() -> None:
     met = {frozenset(pair) for one in featured.choices() for pair in itertools.combinations(one, 2)}
     assert met == {frozenset(pair) for pair in itertools.combinations(featured.FEATURES, 2)}
     assert {name for one in featured.choices()[: featured.QUICK] for name in one} == set(featured.FEATURES)
+
+
+def test_a_stored_plan_of_a_random_system_is_the_same_plan() -> None:
+    seen: set[str] = set()
+    for number, features in enumerate(featured.choices()[: featured.QUICK]):
+        # Some features do not go together.
+        with contextlib.suppress(BadDescription):
+            system = system_from_data(featured.system(number, features), file=WALK / "system.yaml")
+            for mode in (None, *system.modes):
+                made = plan(system, "analysis", mode=mode)
+                assert restored(json.loads(json.dumps(stored(made)))) == made
+            seen |= set(features)
+    assert len(seen) >= 0.6 * len(featured.FEATURES)
 
 
 def test_features_have_every_key() -> None:

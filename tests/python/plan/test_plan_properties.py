@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import free
 import pytest
 from consort.analysis.system import analyze_system
+from consort.errors import BadInput
 from consort.model import System, load_system, platform_from_data, system_from_data
 from consort.plan import Plan, plan
+from consort.plan.stored import restored, stored
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
 from hypothesis import given, settings
@@ -129,3 +133,44 @@ def test_the_vehicle_means_the_same_to_all(mode: str | None) -> None:
     alike(plan(system, "analysis", mode=mode), plan(system, "linux", mode=mode, stand_ins=True))
     if mode is not None:
         alike(system.in_mode(mode), plan(system, "virtual", mode=mode, stand_ins=True))
+
+
+def again(made: Plan) -> Plan:
+    return restored(json.loads(json.dumps(stored(made), allow_nan=False)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(systems(), st.sampled_from(["analysis", "linux", "virtual"]))
+def test_a_stored_plan_is_the_same_plan(system: System, target: str) -> None:
+    made = plan(system, target, stand_ins=True)
+    assert again(made) == made
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*/system.yaml")), ids=str)
+def test_a_stored_plan_of_an_example_is_the_same_plan(example: Path) -> None:
+    system = load_system(example)
+    for mode in (None, *system.modes):
+        made = plan(system, "analysis", mode=mode)
+        found = again(made)
+        assert found == made
+        # Equality takes a default and the same value written down for one, and the plan's figures do not.
+        assert found.to_json() == made.to_json()
+        assert found.platform.figures() == made.platform.figures()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"form": 2}, "recorded by another version: the plan's form is 2, this version reads 1; record"),
+        ({"form": None}, "recorded by another version: the plan's form is None"),
+        ({"tasks": 5}, "tasks: the plan is damaged: Input should be"),
+        ({"platform": {}}, "platform.consort: the plan is damaged: Field required"),
+        ({"figures": {"a": ["nothing", None]}}, "the plan is damaged: "),
+        ({"figures": None}, "the plan is damaged: "),
+    ],
+)
+def test_what_is_no_stored_plan_is_refused(change: dict[str, Any], says: str) -> None:
+    data = stored(plan(load_system(VEHICLE), "analysis"))
+    with pytest.raises(BadInput, match=re.escape(says)) as caught:
+        restored({**data, **change}, file="plan.json")
+    assert str(caught.value).startswith("plan.json: ")

@@ -13,7 +13,7 @@ PACKAGE = Path(consort.__file__).parent
 # Each package may use these of the others; everything may use the modules at the top, such as errors.
 ALLOWED = {
     "record": {"record"},
-    "report": {"record", "report"},
+    "report": {"plan", "record", "report"},
     "judge": {"analysis", "judge", "model", "record", "report"},
 }
 
