@@ -18,7 +18,7 @@ from consort.model.base import Name, NonEmpty, Once, Version, group_of
 from consort.model.batches import takes_several
 from consort.model.channel import Chain, Channel
 from consort.model.conflicts import OnCore, cores_of
-from consort.model.document import Document, read_document
+from consort.model.document import Document, Location, read_document
 from consort.model.emit import write_yaml
 from consort.model.figures import Provenance, Sourced
 from consort.model.kinds import (
@@ -26,7 +26,7 @@ from consort.model.kinds import (
     DEFAULT_MEMORY,
     Configuration,
 )
-from consort.model.mode import Mode
+from consort.model.mode import Mode, place_in
 from consort.model.mode_changes import ModeChanges
 from consort.model.modes import offloaded_anywhere, overridden
 from consort.model.platform import Core, Device, Platform, figures_in
@@ -288,10 +288,9 @@ class System(Sourced):
             if name in active
         }
 
-    def place_in(self, mode: str, task: str, key: str) -> tuple[str, ...]:
-        """Where it stands what a key of a task is in a mode."""
-        changed = getattr(self.modes[mode].overrides.get(task), key, None) is not None
-        return ("modes", mode, "overrides", task, key) if changed else ("tasks", task, key)
+    def place_in(self, mode: str, task: str, key: str) -> Location:
+        """The place that says what a key of a task is in a mode."""
+        return place_in(mode, self.modes[mode].overrides, ("tasks", task, key))
 
     def in_mode(self, mode: str) -> System:
         """The system as it is in a mode: without the tasks that rest, and with what differs."""

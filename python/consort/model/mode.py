@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from pydantic import Field
 from consort.model.base import Described, Name
 from consort.model.channel import Names
 from consort.model.costs import Time
+from consort.model.document import Location
 from consort.model.kinds import (
     Execution,
 )
@@ -51,3 +53,12 @@ class Mode(Described):
     overrides: dict[Name, Override] = Field(
         default={}, description="Keys that differ, by task.", examples=["{servo: {period: 100us}}"]
     )
+
+
+def place_in(mode: str, overrides: Mapping[str, Override], location: Location) -> Location:
+    """The place of a part of a description in a mode: what the mode changes of a task stands there."""
+    if location[0] != "tasks" or len(location) < 3:
+        return location
+    override = overrides.get(str(location[1]))
+    changed = override is not None and location[2] in override.model_fields_set
+    return ("modes", mode, "overrides", *location[1:]) if changed else location

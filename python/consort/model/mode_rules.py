@@ -10,7 +10,7 @@ from consort.errors import BadInput
 from consort.model.channel_rules import ends_of
 from consort.model.description import System
 from consort.model.document import Location, spell
-from consort.model.mode import Mode, Override
+from consort.model.mode import Mode, Override, place_in
 from consort.model.problems import nearest
 from consort.model.view import Problems, View, typed
 
@@ -27,27 +27,18 @@ class ModeView(View):
     found: list[BadInput] = field(default_factory=list)
 
     def written(self, *location: str | int) -> object:
-        if self._changes(location):
-            return self.document.get("modes", self.mode, "overrides", *location[1:])
-        return self.document.get(*location)
+        return self.document.get(*place_in(self.mode, self.overrides, location))
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
-        place: Location = ("modes", self.mode)
-        if self._changes(location):
-            place = (*place, "overrides", *location[1:])
-        elif location[0] == "tasks" and location[1:2] and location[1] in self.overrides:
-            place = (*place, "overrides", location[1])
+        place = place_in(self.mode, self.overrides, location)
+        if place == location:
+            place = ("modes", self.mode)
+            if location[0] == "tasks" and location[1:] and location[1] in self.overrides:
+                place = (*place, "overrides", location[1])
         found = self.document.problem(place, f"in this mode {spell(location)}: {message}", at_key=at_key)
         if (spell(location), message) not in self.seen:
             self.found.append(found)
         return found
-
-    def _changes(self, location: Location) -> bool:
-        """True if it is a key of a task that differs in the mode."""
-        if location[0] != "tasks" or len(location) < 3:
-            return False
-        override = self.overrides.get(str(location[1]))
-        return override is not None and location[2] in override.model_fields_set
 
 
 def check_modes(view: View, rules: Sequence[Rule], known: Sequence[BadInput]) -> list[BadInput]:

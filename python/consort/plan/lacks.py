@@ -15,7 +15,7 @@ from typing import Any
 from consort.errors import BadInput
 from consort.model.document import Document, Location, read_document
 from consort.model.kinds import STAND_IN
-from consort.model.mode import Override
+from consort.model.mode import Override, place_in
 from consort.model.references import StepReference
 from consort.plan.arrivals import not_followed, releasing
 from consort.plan.types import Plan, PlannedCore, PlannedTask
@@ -45,13 +45,11 @@ class Places:
 
     def __call__(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         if self.mode is not None and location[0] == "tasks" and len(location) > 2:
+            # A plan alone does not say what its mode changes; the file does, where there is one.
             override: Location = ("modes", self.mode, "overrides", *location[1:])
-            if override[:5] in self.document.values or self._overrides(str(location[1]), str(location[2])):
-                location = override
+            written = override[:5] in self.document.values
+            location = override if written else place_in(self.mode, self.changed, location)
         return self.document.problem(location, message, at_key=at_key)
-
-    def _overrides(self, task: str, key: str) -> bool:
-        return getattr(self.changed.get(task), key, None) is not None
 
 
 @dataclass(frozen=True)
