@@ -189,7 +189,7 @@ def command(
     excesses = above_bounds(prepared, bounds, found, execution)
     late_chains = chains_above(chains, bounds)
     kept = all(chain.kept for chain in chains.values()) and not late_chains
-    ok = _answer(found.misses == 0 and kept and not (excesses or found.early), found, run)
+    ok = _held(found.misses == 0 and kept and not (excesses or found.early), found, run)
     if as_json:
         exceeded = [str(excess) for excess in excesses] + late_chains
         click.echo(json.dumps(_json(found, chains, bounds, exceeded, run, ok), indent=1))
@@ -207,7 +207,7 @@ def command(
         sys.exit(ok.exit_status)
 
 
-def _answer(kept: bool, found: Simulation, run: Run | None) -> Held:
+def _held(kept: bool, found: Simulation, run: Run | None) -> Held:
     """The one answer of the figures and of the record: tasks that were never seen did not hold."""
     from consort.record.judgement import Held
 
@@ -314,23 +314,28 @@ def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | No
     from consort.simulate.show import simulated_lines
 
     echo_lines(simulated_lines(found, chains, bounds))
-    click.echo(answer(found, chains, ok))
+    click.echo(_answer_of_one(found, chains, ok))
     echo_lines([] if run is None else files_of(run))
 
 
-def answer(found: Simulation, chains: Chains, ok: Held) -> str:
-    """One line: what was simulated held, or what did not."""
+def answer(found: Simulation | ModesSimulation, ok: Held, open_: str, broken: str) -> str:
+    """One line: what was simulated held, or what did not; `open_`: what was not seen, `broken`: what took
+    too long beside tasks."""
     from consort.record.judgement import Held
     from consort.report.units import counted
 
     if found.misses:
         return counted(found.misses, "deadline miss", "deadline misses")
-    if not all(chain.kept for chain in chains.values()):
-        return "a chain took too long"
     if ok is Held.UNDECIDED:
-        unseen = [name for name, task in found.figures.items() if not task.jobs]
-        return f"undecided: nothing was seen of {', '.join(unseen) or 'all of it'}"
-    return "every deadline was met" if ok else "the record says what did not hold"
+        return f"undecided: {open_}"
+    return "every deadline was met" if ok else broken
+
+
+def _answer_of_one(found: Simulation, chains: Chains, ok: Held) -> str:
+    unseen = [name for name, task in found.figures.items() if not task.jobs]
+    kept = all(chain.kept for chain in chains.values())
+    broken = "the record says what did not hold" if kept else "a chain took too long"
+    return answer(found, ok, f"nothing was seen of {', '.join(unseen) or 'all of it'}", broken)
 
 
 def _print_brief(
@@ -345,7 +350,7 @@ def _print_brief(
     from consort.simulate.show import brief_of_simulation
 
     cause = causes[0] if causes else cause_of([found], list(chains.values()), run, ok)
-    verdict = f"{answer(found, chains, ok)} ({span(found)})"
+    verdict = f"{_answer_of_one(found, chains, ok)} ({span(found)})"
     following = following_command(description, run, ok)
     brief = brief_of_simulation({"": found}, {"": chains}, {"": bounds}, verdict, cause, following)
     echo_lines(brief.lines())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from consort.commands.options import echo_lines
-from consort.commands.simulate import cause_of, chains_above, following_command, json_head, span
+from consort.commands.simulate import answer, cause_of, chains_above, following_command, json_head, span
 
 if TYPE_CHECKING:
     from consort.analysis.mode_changes import ModeBounds
@@ -128,11 +128,5 @@ def _print(
 
 
 def _answer(found: ModesSimulation, ok: Held) -> str:
-    from consort.record.judgement import Held
-    from consort.report.units import counted
-
-    if found.misses:
-        return counted(found.misses, "deadline miss", "deadline misses")
-    if ok is Held.UNDECIDED:
-        return f"undecided: {'; '.join(found.unseen) or 'the record says what was not seen'}"
-    return "every deadline was met" if ok else "a chain or a change of mode took too long"
+    open_ = "; ".join(found.unseen) or "the record says what was not seen"
+    return answer(found, ok, open_, "a chain or a change of mode took too long")
