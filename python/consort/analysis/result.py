@@ -171,6 +171,11 @@ class Bound:
         """Deadline minus bound [ps]; negative when the bound is above the deadline."""
         return None if self.response is None or self.deadline is None else self.deadline - self.response
 
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """The parts that it is made of, in words, with their lengths [ps]."""
+        return [(f"{step.kind}: {step.label}", step.length) for step in self.explanation]
+
     def verdict(self) -> str:
         """One line: the bounded quantity, its limit, and the amount by which it fails."""
         where = f"{self.task} on {self.core}" if self.core else self.task

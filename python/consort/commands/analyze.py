@@ -86,9 +86,9 @@ def command(
     as_json: bool,
 ) -> None:
     from consort.analysis.advice import advise
-    from consort.analysis.brief import brief_of_bounds
     from consort.analysis.lacking import lacking_figures
     from consort.analysis.system import analyze_system
+    from consort.commands.bounds_brief import brief_of_bounds
     from consort.model import load_system
     from consort.plan import chosen_mode, plan
     from consort.progress import progress_bar
@@ -180,9 +180,9 @@ def _modes(
     as_json: bool,
 ) -> None:
     """Each mode that a system goes through, and each change between two of them."""
-    from consort.analysis.brief import brief_of_bounds
     from consort.analysis.lacking import lacking_figures
     from consort.analysis.mode_changes import analyze_modes
+    from consort.commands.bounds_brief import brief_of_bounds
 
     if svg is not None:
         raise BadInput("--svg draws a bound of one mode; name it with --mode", field="--svg")

@@ -9,7 +9,7 @@ from pathlib import Path
 from consort.analysis.advice import Advice
 from consort.analysis.figures import remedy_of
 from consort.analysis.result import Bound
-from consort.report.brief import Brief, Timed, listed, worst
+from consort.report.brief import Brief, Timed, largest_part, listed, worst
 from consort.report.units import counted, microseconds
 
 TASK = "response time"
@@ -67,17 +67,6 @@ def timed(bound: Bound, mode: str = "") -> Timed:
     )
 
 
-def largest_part(bound: Bound) -> str:
-    """The largest part of a bound, in words; empty where nothing says of what it is made."""
-    if bound.response is None or not bound.explanation:
-        return ""
-    step = max(bound.explanation, key=lambda one: one.length)
-    return (
-        f"of the {_us(bound.response)} of {bound.task} the largest part is {_us(step.length)}, {step.kind}:"
-        f" {step.label}"
-    )
-
-
 def _verdict(every: Sequence[tuple[str, Bound]], failing: Sequence[tuple[str, Bound]]) -> str:
     if not failing:
         required = sum(bound.deadline is not None for _, bound in every)
@@ -96,14 +85,15 @@ def _verdict(every: Sequence[tuple[str, Bound]], failing: Sequence[tuple[str, Bo
 
 def _cause(bound: Bound, advice: Sequence[Advice]) -> str:
     if bound.schedulable:
-        return largest_part(bound) or f"{bound.task} has nothing beside itself"
+        part = largest_part(bound.task, bound.response, bound.parts)
+        return part or f"{bound.task} has nothing beside itself"
     remedy = next((c.text for one in advice if one.bound.task == bound.task for c in one.changes[:1]), "")
     mended = f"; it would hold: {remedy}" if remedy else ""
     if bound.response is None:
         return f"{bound.task}: {bound.notes[0] if bound.notes else 'the analysis found no bound'}{mended}"
     assert bound.deadline is not None
     late = f"{bound.task} may be late by {_us(bound.response - bound.deadline)}"
-    part = largest_part(bound)
+    part = largest_part(bound.task, bound.response, bound.parts)
     return f"{late}{f'; {part}' if part else ''}{mended}"
 
 

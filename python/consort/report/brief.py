@@ -59,6 +59,15 @@ def worst(times: Iterable[Timed]) -> Timed | None:
     return max(times, key=lambda one: (one.fails, one.ns is None, one.required, one.share), default=None)
 
 
+def largest_part(name: str, ps: int | None, parts: Sequence[tuple[str, int]]) -> str:
+    """The largest part of a time [ps], in words; empty where nothing says of what it is made."""
+    if ps is None or not parts:
+        return ""
+    label, length = max(parts, key=lambda part: part[1])
+    whole, share = microseconds(ps / 1000), microseconds(length / 1000)
+    return f"of the {whole} µs of {name} the largest part is {share} µs, {label}"
+
+
 @dataclass(frozen=True)
 class Brief:
     """All that the five lines need."""

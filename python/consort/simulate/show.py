@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from consort.analysis.brief import largest_part
 from consort.analysis.result import Bound
 from consort.model import Duration
-from consort.report.brief import Brief, Timed, worst
+from consort.report.brief import Brief, Timed, largest_part, worst
 from consort.report.lines import heads_line, wrapped
 from consort.report.terminal import MARKS, UNSERVED, figures_line
 from consort.report.units import THIN_SPACE, counted, jobs_of, microseconds, number
@@ -98,7 +97,7 @@ def brief_of_simulation(
     top = worst(tasks.values())
     key = next((key for key, one in tasks.items() if one is top), None)
     bound = None if key is None else of.get((*key, "response time"))
-    part = "" if bound is None else largest_part(bound)
+    part = "" if bound is None else largest_part(bound.task, bound.response, bound.parts)
     return Brief(
         verdict, list(tasks.values()), times, cause or part or "no bound says of what it is made", following
     )
