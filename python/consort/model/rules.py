@@ -25,7 +25,6 @@ from consort.model.mode_change_rules import check_mode_changes
 from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
-from consort.model.remote_rules import check_remote_states
 from consort.model.resource_rules import (
     check_bandwidth,
     check_caches,
@@ -35,7 +34,6 @@ from consort.model.resource_rules import (
 from consort.model.running import Run
 from consort.model.sources import FileInput
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
-from consort.model.threshold_rules import check_thresholds
 from consort.model.view import Problems, View, typed
 
 INTERVALS = ("period", "min_interarrival")
@@ -240,8 +238,6 @@ DESIGN_RULES = (
     check_resources,
     check_caches,
     check_bandwidth,
-    check_remote_states,
-    check_thresholds,
     *CHANNEL_RULES,
     *CHAIN_RULES,
     *DEVICE_RULES,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from consort._engine import SPM_PARTITIONS
 from consort.model.base import group_of
+from consort.model.conflicts import THRESHOLD
 from consort.model.costs import MODES, Cost, TimeByExecution, cost_on
 from consort.model.description import System
 from consort.model.distance_rules import distances_fit
@@ -16,6 +17,10 @@ from consort.model.problems import nearest
 from consort.model.quantities import Duration, Size
 from consort.model.task import Footprint, Task
 from consort.model.view import Problems, View, typed
+
+# States in remote memory are paged, and a part of each lies in a cache of whole pages.
+PAGE = 4096
+LEAST_CACHE = 1 << 20
 
 
 def cost_place(name: str, key: str, cost: Cost, processor: str, execution: str) -> Location:
@@ -246,6 +251,48 @@ def _footprint(view: View, task: str, footprint: Footprint, scratchpad: Scratchp
             yield from view.say(("tasks", task, "footprint"), text, at_key=True)
 
 
+@typed
+def _thresholds(view: View, system: System) -> Problems:
+    """Checks that a threshold that acts is no lower than the task's priority."""
+    for name, task in system.tasks.items():
+        acts = task.execution == "local" and system.scheduling_of(task.on).policy == "fixed-priority"
+        given, here = task.preemption_threshold, ("tasks", name, THRESHOLD)
+        if given is None or not acts or view.wrong_within("tasks", name, "priority"):
+            continue
+        if task.priority is None:
+            text = (
+                "there is no priority to compare it with; add 'priority' to all tasks of the core, or remove"
+            )
+            yield from view.say(here, f"{text} {THRESHOLD!r}", at_key=True)
+        elif given < task.priority:
+            text = f"it is below the task's priority, {task.priority}; write {task.priority} or more"
+            yield from view.say(here, f"{text}, or remove it")
+
+
+@typed
+def _remote_states(view: View, system: System) -> Problems:
+    """A state lies in a memory that is paged, and a part of it in a cache of whole pages."""
+    for name, task in system.tasks.items():
+        given = task.remote_state
+        if given is None:
+            continue
+        here: Location = ("tasks", name, "remote_state")
+        known = {} if view.platform is None else view.platform.memories
+        remote = [key for key, memory in known.items() if memory.kind == "remote"]
+        if view.platform is not None and given.memory not in known:
+            text = f"there is no memory {given.memory!r}; {nearest(given.memory, remote, 'remote memories')}"
+            yield from view.say((*here, "memory"), text)
+        elif view.platform is not None and given.memory not in remote:
+            text = (
+                f"{given.memory!r} is of kind {known[given.memory].kind}, and what lies there needs no paging"
+            )
+            text += "; name a memory of kind remote, or remove 'remote_state'"
+            yield from view.say((*here, "memory"), text)
+        if given.cache.value < LEAST_CACHE or given.cache.value % PAGE:
+            text = f"the cache {given.cache} is below 1MiB, or no multiple of 4KiB; write 1MiB"
+            yield from view.say((*here, "cache"), text)
+
+
 TASK_RULES = (
     _cost_processors,
     _costs,
@@ -255,4 +302,6 @@ TASK_RULES = (
     _scheduled_cores,
     _slots,
     _three_phase,
+    _thresholds,
+    _remote_states,
 )
