@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "consort/app/plan.hpp"
@@ -12,8 +13,9 @@ namespace {
 
 using namespace consort::app::plan;
 
-// An image of one task on one core, and of no channel.
-std::vector<std::uint64_t> made() {
+// An image of one task on one core, and of no channel; or with something changed in it.
+template <class Change>
+std::vector<std::uint64_t> made(Change&& change) {
     Names names;
     names.add(Names::of_task, "only");
     Head head{};
@@ -26,13 +28,15 @@ std::vector<std::uint64_t> made() {
     core.context_switch = 3;
     Task task{};
     task.period = 10;
+    task.worker = task.arrival = none;
+    change(head, core, task);
     std::uint32_t at = sizeof head;
     head.places[static_cast<std::size_t>(Table::cores)] = {at, 1};
     at += sizeof core;
     head.places[static_cast<std::size_t>(Table::tasks)] = {at, 1};
     at += sizeof task;
-    for (const Table none_of :
-         {Table::dmas, Table::ends, Table::channels, Table::requests, Table::times, Table::names}) {
+    for (const Table none_of : {Table::dmas, Table::ends, Table::channels, Table::devices, Table::requests,
+                                Table::fail_overs, Table::times, Table::names}) {
         head.places[static_cast<std::size_t>(none_of)] = {at, 0};
     }
     head.bytes = at;
@@ -45,6 +49,10 @@ std::vector<std::uint64_t> made() {
     head.hash = hash.value();
     std::memcpy(bytes, &head, sizeof head);
     return words;
+}
+
+std::vector<std::uint64_t> made() {
+    return made([](Head&, Core&, Task&) {});
 }
 
 Refused opened(const std::vector<std::uint64_t>& words, std::uint64_t program, Image& image) {
@@ -83,6 +91,25 @@ TEST(PlanImage, OfAnotherVersionLayoutOrLengthIsRefused) {
     EXPECT_EQ(refused(offsetof(Head, layout) / 8, layout + 1), Refused::layout);
     EXPECT_EQ(refused(offsetof(Head, bytes) / 8, 8), Refused::damaged);
     EXPECT_EQ(refused(sizeof(Head) / 8, 4), Refused::damaged);
+}
+
+TEST(PlanImage, SaysWhatItRefersToAndHasNot) {
+    const auto wrong = [](auto&& change) {
+        const auto words = made(change);
+        Image image;
+        EXPECT_EQ(opened(words, 0, image), Refused::no);
+        const char* found = wrong_reference(image);
+        return std::string(found == nullptr ? "" : found);
+    };
+    EXPECT_EQ(wrong([](Head&, Core&, Task&) {}), "");
+    EXPECT_NE(wrong([](Head& head, Core&, Task&) { head.first = 1; }), "");
+    EXPECT_NE(wrong([](Head& head, Core&, Task&) { head.modes = 2; }), "");
+    EXPECT_NE(wrong([](Head&, Core& core, Task&) { core.policy = Policy::three_phase; }), "");
+    EXPECT_NE(wrong([](Head&, Core&, Task& task) { task.core = 1; }), "");
+    EXPECT_NE(wrong([](Head&, Core&, Task& task) { task.worker = 1; }), "");
+    EXPECT_NE(wrong([](Head&, Core&, Task& task) { task.arrival = 0; }), "");
+    EXPECT_NE(wrong([](Head&, Core&, Task& task) { task.ends = {0, 1}; }), "");
+    EXPECT_NE(wrong([](Head&, Core&, Task& task) { task.distances = {1, 0}; }), "");
 }
 
 }  // namespace

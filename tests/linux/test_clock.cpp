@@ -28,6 +28,16 @@ TEST(Scale, SaturatesInsteadOfWrapping) {
               std::numeric_limits<std::uint64_t>::max());
 }
 
+TEST(Picoseconds, AreExactWhereAProductWouldOverflow) {
+    EXPECT_EQ(ticks_of_ps(1, 1'000'000'000U), 0U);
+    EXPECT_EQ(ticks_of_ps(1'999, 1'000'000'000U), 1U);
+    // 2.5961 ticks a nanosecond: whole nanoseconds and what is left of one belong together.
+    EXPECT_EQ(ticks_of_ps(1'155, 2'596'100'000U), 2U);
+    EXPECT_EQ(ticks_of_ps(1'156, 2'596'100'000U), 3U);
+    EXPECT_EQ(ticks_of_ps(86'400'000'000'000'001, 18'000'000'000U), 1'555'200'000'000'000U);
+    EXPECT_EQ(ticks_of_ps(123'456'789'012'345'678, 1'000'000'000'000U), 123'456'789'012'345'678U);
+}
+
 TEST(Clock, ConvertsThereAndBackWithinOneTick) {
     for (const std::uint64_t ns :
          {0ULL, 1ULL, 999'999'999ULL, 3'600'000'000'000ULL, 31'536'000'000'000'000ULL}) {

@@ -3,20 +3,19 @@
 
 #include "consort/linux/executive/stuck_steps.hpp"
 #include "consort/linux/executive/where.hpp"
+#include "made_plan.hpp"
 
 using namespace consort::linux_port;
+using Policy = consort::app::plan::Policy;
 
 // A run that its time bound ends says which core it waited for.
 TEST(Where, ARunThatDoesNotEndNamesTheCoresItWaitsFor) {
-    RunConfig config;
-    config.cores.resize(3);
+    const plan::Core core = core_of(Policy::fixed_priority);
+    RunConfig config = MadePlan{{{core, core_of(Policy::worker), core}}, {{task_of(0, 1)}}}.config();
     config.cores[0].name = "master";
     config.cores[1].name = "worker";
-    config.cores[1].policy = CorePolicy::worker;
     config.cores[2].name = "unused";
-    config.tasks.resize(1);
     config.tasks[0].name = "servo";
-    config.tasks[0].worker = 1;
     SharedRun shared(config);
     EXPECT_EQ(unfinished(config, shared), "core master did not get ready; core worker did not get ready");
     shared.cores[0].ready.store(1);
@@ -33,12 +32,10 @@ TEST(Where, ARunThatDoesNotEndNamesTheCoresItWaitsFor) {
 
 // A core that ends is in a task, also where that is an offloaded one which it computes itself.
 TEST(Where, AMasterEndsInTheStepThatItComputesForItsWorker) {
-    RunConfig config;
-    config.cores.resize(2);
-    config.cores[1].policy = CorePolicy::worker;
-    config.tasks.resize(3);
-    config.tasks[0].worker = 1;
-    config.tasks[1].worker = 1;
+    const RunConfig config = MadePlan{
+        {{core_of(Policy::fixed_priority), core_of(Policy::worker)}},
+        {{task_of(0, 1), task_of(0, 1),
+          task_of(0)}}}.config();
     SharedRun shared(config);
     using consort::Event;
     EXPECT_EQ(task_at(config, shared, 0), Event::none);
@@ -60,15 +57,12 @@ TEST(Where, AMasterEndsInTheStepThatItComputesForItsWorker) {
 
 // The last job that a core has begun has the processor: that one does not end, not the one that it preempted.
 TEST(Where, TheStepThatDoesNotEndIsTheOneThatHasTheProcessor) {
-    RunConfig config;
-    config.cores.resize(2);
-    config.cores[1].policy = CorePolicy::worker;
-    config.duration_ns = 1'000'000'000'000U;
-    config.tasks.resize(3);
+    MadePlan plan{{{core_of(Policy::fixed_priority), core_of(Policy::worker)}},
+                  {{task_of(0), task_of(0), task_of(0, 1)}}};
+    plan.run.duration *= 1000;
+    RunConfig config = plan.config();
     config.tasks[0].name = "preempted";
-    config.tasks[2].worker = 1;
     for (TaskConfig& task : config.tasks) {
-        task.deadline_ns = 1'000'000U;
         task.budget_ns = 1'000'000'000U;
     }
     SharedRun shared(config);

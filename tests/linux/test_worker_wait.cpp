@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "consort/linux/executive/worker_wait.hpp"
+#include "made_plan.hpp"
 
 using namespace consort::linux_port;
 
@@ -9,15 +10,12 @@ namespace {
 
 // Two masters and a worker (core 2) that serves a task of each.
 RunConfig two_masters(std::uint32_t sleep_one_in) {
-    RunConfig config;
-    config.cores.resize(3);
-    config.cores[2].policy = CorePolicy::worker;
+    const plan::Core master = core_of(plan::Policy::fixed_priority);
+    RunConfig config = MadePlan{
+        {{master, master, core_of(plan::Policy::worker)}},
+        {{task_of(0, 2),
+          task_of(1, 2)}}}.config();
     config.cores[2].sleep_one_in = sleep_one_in;
-    config.tasks.resize(2);
-    for (std::uint16_t i = 0; i < 2; ++i) {
-        config.tasks[i].core = i;
-        config.tasks[i].worker = 2;
-    }
     return config;
 }
 

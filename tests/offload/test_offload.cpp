@@ -157,6 +157,27 @@ TEST(Offload, ALateAnswerIsNeverTakenForTheNext) {
     EXPECT_EQ(bench.master.late_answers(), 1U);
 }
 
+// A mode may have another remedy than the one before it.
+TEST(Offload, AnotherRemedyGoesOnFromTheSameState) {
+    Bench bench(OnMiss::hold_last_output);
+    Golden golden;
+    std::int32_t value = 0;
+    for (const OnMiss policy : {OnMiss::local_fallback, OnMiss::hold_last_output, OnMiss::local_fallback}) {
+        for (int i = 0; i < 12; ++i) {
+            // A step that its master computes itself needs all that came before.
+            const bool served = policy == OnMiss::hold_last_output || i % 4 != 0;
+            Out out{};
+            bench.master.enter(policy);
+            const auto& report = bench.job(++value, out, served);
+            ASSERT_EQ(out.hash, golden.step_on(value, false).hash) << value;
+            EXPECT_EQ((report.status & job_status::fallback) != 0, !served) << value;
+            if (!served) {
+                ASSERT_TRUE(bench.worker->serve()) << "late";
+            }
+        }
+    }
+}
+
 TEST(Offload, StopEndsTheRunAtTheFirstMiss) {
     Bench bench(OnMiss::stop);
     Out out{};

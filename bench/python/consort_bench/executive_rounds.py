@@ -15,6 +15,7 @@ import numpy as np
 from consort.cpus import usable_cpus
 from consort.errors import ConsortError, EnvironmentLacks
 from consort.model import load_system
+from consort.plan import ModePlans
 from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.columns import JOBS
@@ -25,6 +26,7 @@ from consort.run.config import run_config
 from consort.run.launch import launch
 from consort.run.options import Options as RunOptions
 from consort.run.placement import place
+from consort.run.plan_image import write_image
 from consort.run.rows import write_rows
 from consort.source import need_source_tree
 from numpy.typing import NDArray
@@ -84,6 +86,7 @@ class Executive:
             place(made, made.cores, share=False),
             write_rows(made, self.prepared.rows, self.prepared.members, folder),
             self.prepared.described,
+            image=write_image(ModePlans(made, {}), self.prepared.described, jobs * self.period_ps, folder),
             configuration="local-off",
             duration_ps=jobs * self.period_ps,
         ) | {"priority": BASE_PRIORITY}

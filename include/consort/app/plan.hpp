@@ -25,7 +25,7 @@
 namespace consort::app::plan {
 
 inline constexpr std::uint32_t magic = 0x4e4c5043;  // "CPLN"
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 // No core, task or channel.
 inline constexpr std::uint32_t none = 0xffffffffU;
 
@@ -100,6 +100,7 @@ struct Task {
     bool skips;
     bool one_in_flight;   // three-phase: a job is loaded when the one before is unloaded
     bool until_deadline;  // its output is there at its deadline: it is over no earlier when a mode is left
+    bool checkpoint;      // each job leaves what another core goes on from if this one dies
 };
 
 // A task's end of a channel.
@@ -117,14 +118,36 @@ struct Channel {
     bool let;  // a block is there at its job's deadline, and is read as of a release
 };
 
+// A device that acts by itself in its own logical time, or as a driver has it: the same in all modes.
+struct Device {
+    Time period;  // of a plant's step; 0: it has none
+};
+
 struct Request {
     Time at;
     std::uint32_t to;
 };
 
+// A core whose death asks for a mode.
+struct FailOver {
+    std::uint32_t core;
+    std::uint32_t to;
+};
+
 // The tables, in the order in which they stand in the head.
-enum class Table : std::uint8_t { cores, tasks, dmas, ends, channels, requests, times, names };
-inline constexpr std::size_t tables = 8;
+enum class Table : std::uint8_t {
+    cores,
+    tasks,
+    dmas,
+    ends,
+    channels,
+    devices,
+    requests,
+    fail_overs,
+    times,
+    names
+};
+inline constexpr std::size_t tables = 10;
 
 // Where a table stands.
 struct Place {
@@ -146,6 +169,7 @@ struct Head {
     std::uint32_t cores;  // in each mode
     std::uint32_t tasks;
     Time agreement;  // from the idle instant of a mode to the releases of the next
+    Time detection;  // from a core's last sign of life until it is known to be dead; 0: nobody looks
     Place places[tables];
 };
 
@@ -158,7 +182,9 @@ constexpr void each_row(F&& f) {
     f(std::string_view("dmas"), std::type_identity<Dma>{});
     f(std::string_view("ends"), std::type_identity<End>{});
     f(std::string_view("channels"), std::type_identity<Channel>{});
+    f(std::string_view("devices"), std::type_identity<Device>{});
     f(std::string_view("requests"), std::type_identity<Request>{});
+    f(std::string_view("fail_overs"), std::type_identity<FailOver>{});
     f(std::string_view("times"), std::type_identity<Time>{});
     f(std::string_view("names"), std::type_identity<std::uint8_t>{});
 }
@@ -257,8 +283,8 @@ class Image {
   public:
     Image() = default;
 
-    // `program`: what this program is known by; 0: any. What rows refer to is not looked at: whoever follows
-    // that does.
+    // `program`: what this program is known by; 0: any. What rows refer to is another question: see
+    // `wrong_reference`.
     [[nodiscard]] static Refused open(const std::byte* from, std::size_t bytes, std::uint64_t program,
                                       Image& image) noexcept {
         Head head;
@@ -313,6 +339,12 @@ class Image {
     [[nodiscard]] const Channel& channel(std::uint32_t i) const noexcept {
         return rows<Channel>(Table::channels)[i];
     }
+    [[nodiscard]] const Device& device(std::uint32_t i) const noexcept {
+        return rows<Device>(Table::devices)[i];
+    }
+    [[nodiscard]] const FailOver& fail_over(std::uint32_t i) const noexcept {
+        return rows<FailOver>(Table::fail_overs)[i];
+    }
     [[nodiscard]] const Request& request(std::uint32_t i) const noexcept {
         return rows<Request>(Table::requests)[i];
     }
@@ -333,5 +365,71 @@ class Image {
 
     const std::byte* from_ = nullptr;
 };
+
+// The first thing that an image refers to and has not, in words; null: none. Before it is followed.
+[[nodiscard]] inline const char* wrong_reference(const Image& image) noexcept {
+    const Head& head = image.head();
+    const auto inside = [](const Rows& rows, std::uint32_t count) {
+        return rows.first <= count && rows.count <= count - rows.first;
+    };
+    if (head.modes == 0 || head.first >= head.modes) {
+        return "it has no mode, or not the one that it begins with";
+    }
+    if (image.count(Table::cores) != std::uint64_t{head.modes} * head.cores ||
+        image.count(Table::tasks) != std::uint64_t{head.modes} * head.tasks) {
+        return "it has not the same cores and tasks in each mode";
+    }
+    for (std::uint32_t i = 0; i < image.count(Table::cores); ++i) {
+        const Core& core = image.core(0, i);
+        if (core.policy == Policy::three_phase && core.dma >= image.count(Table::dmas)) {
+            return "it refers to a DMA engine that it has not";
+        }
+    }
+    for (std::uint32_t i = 0; i < image.count(Table::tasks); ++i) {
+        const Task& task = image.task(0, i);
+        if (task.core >= head.cores || (task.worker != none && task.worker >= head.cores)) {
+            return "it refers to cores that it has not";
+        }
+        if (!inside(task.distances, image.count(Table::times)) || task.distances.count > Distances::most) {
+            return "a task has too many distances, or refers to times that it has not";
+        }
+        if (!inside(task.ends, image.count(Table::ends))) {
+            return "it refers to ends of channels that it has not";
+        }
+        if (task.arrival != none && task.arrival >= image.count(Table::channels)) {
+            return "it refers to channels that it has not";
+        }
+    }
+    for (std::uint32_t i = 0; i < image.count(Table::ends); ++i) {
+        if (image.end(i).channel >= image.count(Table::channels)) {
+            return "it refers to channels that it has not";
+        }
+    }
+    for (std::uint32_t i = 0; i < image.count(Table::requests); ++i) {
+        if (image.request(i).to >= head.modes) {
+            return "a request is for a mode that it has not";
+        }
+    }
+    for (std::uint32_t i = 0; i < image.count(Table::fail_overs); ++i) {
+        if (image.fail_over(i).core >= head.cores || image.fail_over(i).to >= head.modes) {
+            return "a fail-over is of a core or for a mode that it has not";
+        }
+    }
+    return nullptr;
+}
+
+// When a task is released, from the first job of a mode on: by time, as far as the plan says it.
+[[nodiscard]] inline ReleaseRule release_of(const Image& image, const Task& task) noexcept {
+    ReleaseRule rule;
+    rule.period = task.period;
+    rule.extra_gap = task.extra_gap;
+    rule.offset = task.offset;
+    rule.jitter = task.jitter;
+    rule.distances.count = task.distances.count;
+    for (std::uint32_t i = 0; i < task.distances.count; ++i) {
+        rule.distances.least[i] = image.time(task.distances.first + i);
+    }
+    return rule;
+}
 
 }  // namespace consort::app::plan

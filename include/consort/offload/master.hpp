@@ -165,6 +165,15 @@ class Master {
         last_ = out;
     }
 
+    // From the next job on another remedy for a missing answer. As for last_state().
+    void enter(OnMiss policy) noexcept {
+        if (policy != policy_) {
+            last_state(local_.state);
+            policy_ = policy;
+            resume(local_.state, last_);
+        }
+    }
+
     [[nodiscard]] bool worker_lost() const noexcept { return lost_; }
     // Answers that came too late and were thrown away.
     [[nodiscard]] std::uint32_t late_answers() const noexcept { return late_answers_; }

@@ -64,9 +64,9 @@ class Executive {
         Clock::info();
         SupervisorOptions options;
         options.priority = config_.realtime ? highest_priority() + 10 : 0;
-        const auto run_ms = config_.duration_ns / 1'000'000U;
+        const app::Time run_ms = config_.duration() / 1'000'000'000;
         // Twice the run's length, as a machine may be busy, and time to start and to write the record.
-        options.time_limit = std::chrono::milliseconds(2 * run_ms + 60'000U);
+        options.time_limit = std::chrono::milliseconds(2 * run_ms + 60'000);
         Supervisor supervisor(options);
         add_cores(supervisor);
         if (DeviceProcess::needed(config_)) {
@@ -159,16 +159,12 @@ class Executive {
     }
 
     [[nodiscard]] int highest_priority() const {
-        int rank = 3;
-        for (const TaskConfig& task : config_.tasks) {
-            rank = std::max(rank, task.rank);
+        int level = 3;
+        const plan::Head& head = config_.image.head();
+        for (std::uint32_t row = 0; row < head.modes * head.cores; ++row) {
+            level = std::max(level, config_.level(row / head.cores, row % head.cores, 0));
         }
-        for (const ModeConfig& mode : config_.changes.modes) {
-            for (const TaskConfig& task : mode.tasks) {
-                rank = std::max(rank, task.rank);
-            }
-        }
-        return std::min(config_.priority + rank, 88);
+        return std::min(config_.priority + level, 88);
     }
 
     // Children in the order of `child_cores_`: the cores that each of them is.
@@ -180,10 +176,10 @@ class Executive {
         };
         for (std::uint16_t i = 0; i < config_.cores.size(); ++i) {
             const CoreConfig& core = config_.cores[i];
-            if (!used(config_, i) || core.policy == CorePolicy::three_phase) {
+            if (!used(config_, i) || config_.policy(i) == plan::Policy::three_phase) {
                 continue;
             }
-            if (core.policy == CorePolicy::worker) {
+            if (config_.is_worker(i)) {
                 add(core.name, {i}, core.max_restarts, [this, i] {
                     return WorkerProcess(config_, catalogue_, shared_, i).run(region_.attach());
                 });
@@ -193,17 +189,13 @@ class Executive {
                 });
             }
         }
-        for (std::size_t c = 0; c < config_.clusters.size(); ++c) {
-            std::vector<std::uint16_t> cores;
-            for (const std::uint16_t core : config_.clusters[c].cores) {
-                if (used(config_, core)) {
-                    cores.push_back(core);
-                }
-            }
+        for (std::uint32_t dma = 0; dma < config_.image.count(plan::Table::dmas); ++dma) {
+            std::vector<std::uint16_t> cores = ClusterProcess::cores_of(config_, dma);
+            std::erase_if(cores, [this](std::uint16_t core) { return !used(config_, core); });
             if (!cores.empty()) {
                 const std::string name = "three-phase:" + config_.cores[cores.front()].name;
-                add(name, cores, 0, [this, c] {
-                    return ClusterProcess(config_, c, catalogue_, shared_).run(region_.attach());
+                add(name, cores, 0, [this, dma] {
+                    return ClusterProcess(config_, dma, catalogue_, shared_).run(region_.attach());
                 });
             }
         }
@@ -286,13 +278,12 @@ class Executive {
             return;
         }
         const std::uint16_t first = child_cores_[child].front();
-        const CoreConfig& config = config_.cores[first];
-        const bool restarts = status.restarts < config.max_restarts;
+        const bool worker = config_.is_worker(first);
+        const bool restarts = status.restarts < config_.cores[first].max_restarts;
         const bool finished =
             std::all_of(child_cores_[child].begin(), child_cores_[child].end(), [&](std::uint16_t core) {
-                return config.policy == CorePolicy::worker
-                           ? shared_.run[0].stop_workers.load() != 0
-                           : shared_.cores[core].finished.load(std::memory_order_acquire) != 0;
+                return worker ? shared_.run[0].stop_workers.load() != 0
+                              : shared_.cores[core].finished.load(std::memory_order_acquire) != 0;
             });
         const bool good_end = finished && status.signal == 0 && status.code == 0;
         const auto follows = good_end ? std::nullopt : fail_over_.after(first);
@@ -306,7 +297,7 @@ class Executive {
                     const Ticks sign =
                         std::min(now, std::max(line.pulse.load(), shared_.run[0].start.load()));
                     event(Event::core_died, Event::none, core, now - sign);
-                } else if (config.policy == CorePolicy::worker) {
+                } else if (worker) {
                     event(Event::worker_died, task, core, static_cast<std::uint64_t>(status.signal));
                 } else if (core == fault && endings_.find(core) == endings_.end()) {
                     event(Event::crashed, task, core, static_cast<std::uint64_t>(status.signal));
@@ -331,7 +322,7 @@ class Executive {
             note_acknowledgement(shared_);
             return;
         }
-        if (!good_end && config.policy != CorePolicy::worker) {
+        if (!good_end && !worker) {
             // Bad input and a lacking machine are the program's own words already.
             bad_status_ =
                 status.code == bad_input || status.code == environment_lacks ? status.code : bad_status_;
@@ -349,7 +340,7 @@ class Executive {
             const auto of_core = [&](std::uint16_t core) {
                 return fault.task   ? config_.releases(core, *fault.task)
                        : fault.core ? *fault.core == core
-                                    : config_.cores[core].policy == CorePolicy::worker;
+                                    : config_.is_worker(core);
             };
             return !fault.link && std::any_of(cores.begin(), cores.end(), of_core);
         });
@@ -405,12 +396,11 @@ class Executive {
             text += ": " + manner(child, status);
         }
         if (const std::uint32_t change = shared_.run[0].change.load(); change != 0) {
-            const auto& modes = config_.changes.modes;
-            text += ", during the change of mode " + modes[(change - 1) >> 16U].name + " -> " +
-                    modes[(change - 1) & 0xffffU].name;
+            text += ", during the change of mode " + config_.modes[(change - 1) >> 16U] + " -> " +
+                    config_.modes[(change - 1) & 0xffffU];
         }
         if (follows) {
-            text += "; the others go on in the mode " + config_.changes.modes[*follows].name;
+            text += "; the others go on in the mode " + config_.modes[*follows];
         }
         sentences_.push_back(text);
     }
@@ -516,7 +506,7 @@ class Executive {
                     continue;
                 }
                 const std::uint16_t core = child_cores_[child].front();
-                if (fault.core ? core != *fault.core : config_.cores[core].policy != CorePolicy::worker) {
+                if (fault.core ? core != *fault.core : !config_.is_worker(core)) {
                     continue;
                 }
                 const Ticks at = start + Clock::from_ns(fault.at_ns);
@@ -591,8 +581,8 @@ Catalogue selected(const Catalogue& all, const RunConfig& config) {
     for (const TaskConfig& task : config.tasks) {
         take(all.tasks, found.tasks, task.name, "task");
     }
-    for (const ChannelConfig& channel : config.channels) {
-        take(all.channels, found.channels, channel.name, "channel");
+    for (const std::string& channel : config.channels) {
+        take(all.channels, found.channels, channel, "channel");
     }
     for (const Binding& binding : all.bindings) {
         for (const TaskConfig& task : config.tasks) {
@@ -677,8 +667,11 @@ int executive_of(int argc, char** argv, Of of, RunProgram run) {
             write_parts(of(arguments.image), arguments.parts);
             return good;
         }
+        if (arguments.parent != 0 && !die_with_parent(arguments.parent, SIGTERM)) {
+            return system_fails;
+        }
         const RunConfig config = read_run_config(arguments.config);
-        const Catalogue mine = selected(of(config.image), config);
+        const Catalogue mine = selected(of(config.image_file), config);
         if (arguments.complete) {
             // Whoever wrote it was killed.
             const Ticks start = start_of(arguments.raw);
@@ -690,9 +683,6 @@ int executive_of(int argc, char** argv, Of of, RunProgram run) {
         }
         if (arguments.replay) {
             return replay(config, mine, arguments.raw, arguments.task);
-        }
-        if (arguments.parent != 0 && !die_with_parent(arguments.parent, SIGTERM)) {
-            return system_fails;
         }
         return run(config, mine, arguments.raw, arguments.summary);
     });

@@ -27,7 +27,6 @@
 #include "consort/linux/executive/record_tables.hpp"
 #include "consort/linux/executive/run_region.hpp"
 #include "consort/linux/executive/stuck_steps.hpp"
-#include "consort/linux/plan_file.hpp"
 #include "consort/linux/program.hpp"
 #include "consort/linux/watchdog.hpp"
 #include "consort/virtual/from_plan.hpp"
@@ -90,7 +89,7 @@ class Steps final : public vt::Observer {
             task.computed = new_part(catalogue.tasks[i].out.bytes);
             task.bytes = catalogue.tasks[i].out.bytes;
             task.stand_in = catalogue.tasks[i].stand_in;
-            task.three_phase = config.cores[config.tasks[i].core].policy == CorePolicy::three_phase;
+            task.three_phase = config.policy(task.prepared->planned().core) == plan::Policy::three_phase;
         }
         for (const LinkConfig& link : config.links) {
             Link& made = links_.emplace_back();
@@ -159,14 +158,13 @@ class Steps final : public vt::Observer {
         }
         runner.resume(begun.begun);
         if ((job.status & (job_status::held | job_status::fallback)) != 0) {
-            runner.event(Event::worker_silent, *t.prepared->config().worker);
+            runner.event(Event::worker_silent, t.prepared->planned().worker);
         }
         runner.complete(tick_of(now));
         note_written(tick_of(now));
         t.under_way.pop_front();
         if ((job.status & job_status::held) == 0) {
-            if (const auto mode =
-                    asked_mode(config_.changes, static_cast<std::uint16_t>(task), t.prepared->out())) {
+            if (const auto mode = asked_mode(config_, static_cast<std::uint16_t>(task), t.prepared->out())) {
                 machine_.request(*mode);
             }
         }
@@ -182,15 +180,14 @@ class Steps final : public vt::Observer {
         event(Event::mode_idle, change.drained, change.from);
     }
     void entered(std::uint32_t mode, vt::Time now) override {
-        if (config_.changes.modes.empty()) {
+        if (!config_.changes_modes()) {
             return;
         }
         advance(now);
         system_ = &given_.modes.modes[mode];
-        const ModeConfig& config = config_.changes.modes[mode];
-        for (std::size_t i = 0; i < tasks_.size(); ++i) {
-            if (config.active[i]) {
-                tasks_[i].prepared->enter(config.tasks[i]);
+        for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
+            if (!config_.image.task(mode, i).rests) {
+                tasks_[i].prepared->enter(mode);
             }
         }
         event(Event::mode_entered, now, mode);
@@ -230,7 +227,7 @@ class Steps final : public vt::Observer {
     // Lets devices act by themselves until then.
     void advance(vt::Time now) {
         const Ticks tick = tick_of(now);
-        const Ticks end = start + Clock::from_ns(config_.duration_ns);
+        const Ticks end = start + ticks_of(config_.duration());
         while (!flows_.empty() && flows_.next() <= tick && flows_.next() < end) {
             Clock::set(flows_.next());
             flows_.write_next();
@@ -394,7 +391,7 @@ class Computation {
   private:
     // How long a job may compute without anything else happening: what takes no time here takes some.
     [[nodiscard]] std::chrono::nanoseconds longest(std::uint16_t task) const {
-        return std::chrono::seconds(5) + 10 * std::chrono::nanoseconds(config_.tasks[task].deadline_ns);
+        return std::chrono::seconds(5) + 10 * std::chrono::nanoseconds(config_.longest_deadline(task) / 1000);
     }
 
     [[nodiscard]] std::uint16_t at() const {
@@ -435,12 +432,14 @@ class Computation {
         const std::uint16_t task = at();
         std::string text;
         if (task != Event::none) {
-            text = "core " + config_.cores[config_.tasks[task].core].name + ", task " +
-                   config_.tasks[task].name + ", job " + std::to_string(shared_.tasks[task].job.load()) +
-                   ": ";
+            // In the first mode that has it: where it was computed is known to nobody any more.
+            const auto mode = config_.first_mode(task, [](const plan::Task&) { return true; });
+            const auto core = static_cast<std::uint16_t>(config_.image.task(mode.value_or(0), task).core);
+            text = "core " + config_.cores[core].name + ", task " + config_.tasks[task].name + ", job " +
+                   std::to_string(shared_.tasks[task].job.load()) + ": ";
             const Event::Kind kind = ended_ ? Event::over_budget : Event::crashed;
             const auto value = ended_ ? Ticks{0} : static_cast<Ticks>(status.signal);
-            const Event made{shared_.run[0].start.load(), value, kind, task, config_.tasks[task].core, 0};
+            const Event made{shared_.run[0].start.load(), value, kind, task, core, 0};
             app::RingWriter(shared_.rings.of_supervisor())
                 .put(app::RecordTable::event, task, &made, sizeof made);
         }
@@ -465,18 +464,6 @@ class Computation {
     bool ended_ = false;
 };
 
-// The identity of the program.
-std::uint64_t program_of(const RunConfig& config) {
-    app::plan::Names names;
-    for (const TaskConfig& task : config.tasks) {
-        names.add(app::plan::Names::of_task, task.name);
-    }
-    for (const ChannelConfig& channel : config.channels) {
-        names.add(app::plan::Names::of_channel, channel.name);
-    }
-    return names.value();
-}
-
 }  // namespace
 
 int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, const std::filesystem::path& raw,
@@ -484,13 +471,7 @@ int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, con
     if (!summary.empty()) {
         throw std::invalid_argument("--summary: a run in virtual time cannot be watched");
     }
-    const PlanFile file(config.image, program_of(config));
-    const vt::Given given = vt::from_plan(file.image());
-    const app::plan::Head& head = file.image().head();
-    if (head.modes != std::max<std::size_t>(1, config.changes.modes.size()) ||
-        head.tasks != config.tasks.size()) {
-        throw std::invalid_argument("image: it has other tasks or modes than the configuration");
-    }
+    const vt::Given given = vt::from_plan(config.image);
     Clock::drive(given.ticks_per_second);
     return Computation(config, catalogue, given, raw).run();
 }

@@ -30,7 +30,7 @@ from consort.errors import BadInput, EnvironmentLacks
 from consort.judge import Expected
 from consort.model import Configuration, System
 from consort.model.kinds import STAND_IN
-from consort.plan import Plan
+from consort.plan import ModePlans, Plan
 from consort.progress import Progress, silent
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.scratch import scratch_folder
@@ -42,6 +42,7 @@ from consort.run.config import run_config
 from consort.run.flow import Recording
 from consort.run.live import Announcement
 from consort.run.options import Options, duration_of
+from consort.run.plan_image import write_image
 from consort.run.process import environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
 from consort.run.sizes import sized
@@ -210,7 +211,10 @@ def record_raw(
     recorded = serve(request, seconds=seconds, progress=progress)
     data = write_rows(run.plan, run.rows, run.members, raw)
     cpus = Cpus({}, None, shared=False)
-    config = run_config(run.plan, cpus, data, run.described, configuration=run.key, duration_ps=duration_ps)
+    image = write_image(ModePlans(run.plan, {}), run.described, duration_ps, raw)
+    config = run_config(
+        run.plan, cpus, data, run.described, image=image, configuration=run.key, duration_ps=duration_ps
+    )
     # One processor executes what the emulator counts, and a process beside it takes declared times. Jobs of
     # the scratchpad kernel are held to their bounds all the same.
     shared = run.where.bare if counted and run.where.kernel is None else {}

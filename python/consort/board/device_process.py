@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from consort.board.rings import in_nanoseconds, read_ring
 from consort.plan import Plan, PlannedChannel
-from consort.run.config import device_period_ps
+from consort.run.plan_image import device_period_ps
 from consort.run.source import carried
 
 TITLE = "devices"

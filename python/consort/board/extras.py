@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from consort.board.data_flow import DataFlow
 from consort.board.policies import THREE_PHASE
 from consort.board.window import Window
-from consort.run.config import execution_limits
 
 if TYPE_CHECKING:
     from consort.board.executive import Request
@@ -24,8 +23,9 @@ def extra_numbers(request: Request, core: str, duration_ps: int, window: Window)
     if flow.stand_ins:
         values.append(request.seed)
     for task in flow.stand_ins:
-        limits = execution_limits(task)
-        values += [limits["bcet_ns"], limits["wcet_ns"]]
+        assert task.wcet_ps is not None, "the plan refuses stand-ins without a wcet"
+        best = task.wcet_ps if task.bcet_ps is None else task.bcet_ps
+        values += [best // 1000, task.wcet_ps // 1000]
     planned = request.where.plan.cores[core]
     if planned.policy == THREE_PHASE:
         assert planned.slot is not None, "the plan refuses three-phase cores without a slot"

@@ -27,12 +27,14 @@ from consort.board.scratchpad import KernelResult, run_kernel
 from consort.board.session import Board
 from consort.judge import Expected
 from consort.judge.outputs import distance, flattened
+from consort.plan import ModePlans
 from consort.progress import Progress, silent
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.status import EVENTS, NONE, STATUS
 from consort.run.collect import expected_outputs, output_dtype, replay_command
 from consort.run.config import Placement, run_config
 from consort.run.data import struct_dtype
+from consort.run.plan_image import write_image
 from consort.run.rows import write_rows
 from consort.standstill import STANDSTILL_S
 
@@ -208,6 +210,7 @@ def reference(
         data = write_rows(made, request.rows, {}, folder)
         config = run_config(
             made, Placement({}, None, shared=False), data, request.described,
+            image=write_image(ModePlans(made, {}), request.described, request.duration_ps, folder),
             configuration="reference", duration_ps=request.duration_ps,
         )  # fmt: skip
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
 
 from consort.errors import BadInput
 from consort.model import Duration, System
@@ -122,7 +121,6 @@ def mode_problems(
         yield from _inputs(modes, refuse)
     if target.name == "linux":
         yield from _processes(modes, refuse)
-        yield from _ranks(modes, refuse)
         yield from fail_over_problems(whole, modes, refuse)
 
 
@@ -196,21 +194,6 @@ def _inputs(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
                     f" apart, and here they are {Duration.spelled(task.period_ps)} apart; keep the period,"
                     " or read a device's recording, which has its own time",
                 )
-
-
-def _ranks(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
-    """A worker is a process that serves by one order in all modes: that of `in_all_modes`."""
-    for mode, made in modes.items():
-        for core in made.cores.values():
-            by_rank = sorted(core.serves, key=lambda name: made.tasks[name].worker_rank or 0)
-            for less, more in pairwise(by_rank):
-                if (_task(less, modes).worker_rank or 0) >= (_task(more, modes).worker_rank or 0):
-                    yield refuse(
-                        ("modes", mode),
-                        f"the worker {core.name!r} serves {more!r} before {less!r} in this mode, and by what"
-                        " they are in the modes before it does not; on this machine a worker has one order in"
-                        " all modes: give them priorities in the same order in each",
-                    )
 
 
 def _processes(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:

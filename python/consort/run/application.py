@@ -42,10 +42,10 @@ from consort.run.options import (
     title_of,
 )
 from consort.run.placement import groups, place
+from consort.run.plan_image import plan_image, write_image
 from consort.run.process import add_note, environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
 from consort.run.sizes import sized
-from consort.run.virtual import keeping, plan_image
 from consort.run.watch import watch
 
 
@@ -182,7 +182,7 @@ def _record_part(
             time_scale=options.time_scale,
             realtime=options.realtime,
             faults=_faults(made, options, duration * options.time_scale // 1000),
-            image=_image(plans, prepared.described, duration, options, scratch),
+            image=write_image(plans, prepared.described, duration, scratch, options.time_scale),
             modes=plans.modes,
             servers=servers,
         )
@@ -253,18 +253,6 @@ def _described(program: Path, plans: ModePlans) -> dict[str, Any]:
         file = Path(folder) / "plan.img"
         file.write_bytes(plan_image(plans, layouts, (), 1))
         return describe(program, file)
-
-
-def _image(
-    plans: ModePlans, described: Mapping[str, Any], duration: int, options: Options, scratch: Path
-) -> Path | None:
-    """The file of the plan image that a program reads; None of one that has its plan."""
-    if plans.whole.target != "virtual" and not reads_its_plan(plans.whole):
-        return None
-    file = scratch / "plan.img"
-    keeps = keeping(described)
-    file.write_bytes(plan_image(plans, described["plan"], keeps, duration, options.time_scale))
-    return file
 
 
 def _faults(made: Plan, options: Options, duration_ns: int) -> list[dict[str, Any]]:

@@ -63,7 +63,7 @@ def launch(
     config_file.write_text(json.dumps(config), encoding="utf-8")
     raw = folder / "raw"
     raw.mkdir()
-    seconds = config["duration_ns"] / 1e9
+    seconds = config["record"]["duration_ns"] / 1e9
     command = [str(program), "--config", str(config_file), "--raw", str(raw)]
     with interfering(sources, cpus, 3 * seconds + 60, folder / "interference") as state:
         # The application ends with this process, also when it is killed.

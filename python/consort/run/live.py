@@ -74,7 +74,7 @@ class Announcement:
             "number": self._number,
             "key": key,
             "title": title,
-            "duration_ns": config["duration_ns"],
+            "duration_ns": config["record"]["duration_ns"],
             "tasks": [
                 {name: task[name] for name in ("name", "core", "worker", "period_ns", "deadline_ns")}
                 for task in tasks

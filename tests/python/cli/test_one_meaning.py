@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from consort.cli import main
 from consort.model import System, system_from_data
-from consort.plan import plan_in_modes
+from consort.plan import Plan, plan_in_modes
 from consort.run.bounds import bounds_of
 from consort.run.config import Placement, TaskData, run_config
 from consort.run.options import Options, planned
@@ -88,16 +89,22 @@ def test_what_a_process_has_once_suffices_in_every_mode() -> None:
     plans = plan_in_modes(system, "linux")
     record = {"job": {"bytes": 100}, "operation": {"bytes": 40}}
     layouts = {"record": record, "tasks": [{"name": name, "out": {"bytes": 8}} for name in tasks]}
-    config = run_config(
-        plans.whole,
-        Placement({}, None, False),
-        {name: TaskData() for name in tasks},
-        layouts,
-        configuration="local-off",
-        duration_ps=10**12,
-        modes=plans.modes,
-    )
-    slow, fast = (mode["tasks"][1] for mode in config["changes"]["modes"])
-    once = config["tasks"][1]
+
+    def of_b(made: Plan, modes: Mapping[str, Plan] | None = None) -> dict[str, Any]:
+        config = run_config(
+            made,
+            Placement({}, None, False),
+            {name: TaskData() for name in tasks},
+            layouts,
+            image=Path("plan.img"),
+            configuration="local-off",
+            duration_ps=10**12,
+            modes=modes,
+        )
+        found: dict[str, Any] = config["tasks"][1]
+        return found
+
+    slow, fast = (of_b(made) for made in plans.modes.values())
+    once = of_b(plans.whole, plans.modes)
     assert slow["ring_bytes"] < fast["ring_bytes"] == once["ring_bytes"]
     assert fast["budget_ns"] < slow["budget_ns"] == once["budget_ns"]

@@ -35,7 +35,7 @@ from consort.errors import BadInput
 from consort.model import Duration, Platform, System, load_system, system_from_data
 from consort.plan import ModePlans, Plan, plan, plan_in_modes
 from consort.run.build import reads_its_plan
-from consort.run.virtual import EXECUTION, plan_image
+from consort.run.plan_image import EXECUTION, plan_image
 from consort.simulate.build import Prepared, prepare
 from consort.simulate.chains import Chains, measure_chains
 from consort.simulate.check import excesses_of

@@ -15,7 +15,7 @@ from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system
 from consort.plan import PlannedTask
-from consort.run import virtual
+from consort.run import plan_image
 from consort.simulate import build
 
 ROWS = dict[str, Any]
@@ -57,18 +57,18 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 def image_says(method: str, change: Callable[[ROWS], ROWS]) -> Patch:
     """An encoder of images that writes another row."""
-    right = getattr(virtual._Image, method)
+    right = getattr(plan_image._Image, method)
 
     def wrong(self: Any, *arguments: Any) -> ROWS:
         row: ROWS = right(self, *arguments)
         return row if row.get("rests") else row | change(row)
 
-    return lambda patch: patch.setattr(virtual._Image, method, wrong)
+    return lambda patch: patch.setattr(plan_image._Image, method, wrong)
 
 
 def image_has_first_modes(*keys: str) -> Patch:
     """An encoder of images that writes figures of a task's first mode for every mode."""
-    right = virtual._Image._task
+    right = plan_image._Image._task
 
     def wrong(self: Any, figures: Any, name: str, until_deadline: bool) -> ROWS:
         row = right(self, figures, name, until_deadline)
@@ -77,7 +77,7 @@ def image_has_first_modes(*keys: str) -> Patch:
         known = self.__dict__.setdefault("first", {}).setdefault(name, row)
         return row | {key: known[key] for key in keys}
 
-    return lambda patch: patch.setattr(virtual._Image, "_task", wrong)
+    return lambda patch: patch.setattr(plan_image._Image, "_task", wrong)
 
 
 def simulator_ignores(**known: Any) -> Patch:

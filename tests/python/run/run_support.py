@@ -25,7 +25,7 @@ from consort.record import RawRun, Run, RunWriter
 from consort.record.status import EVENTS, OPERATIONS, STATUS
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
-from consort.run.virtual import keeping
+from consort.run.plan_image import keeping
 from consort.simulate import build
 from effort import PATIENCE, needs_own_time
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from consort import _engine
 from consort.record.status import EVENTS, OPERATIONS
-from consort.run.virtual import ARRIVAL, EXECUTION
+from consort.run.plan_image import ARRIVAL, EXECUTION
 from consort.simulate.rows import JOBS
 from run_support import LATE, SKIPPED, Ran, as_executed, ran, write
 

@@ -41,7 +41,7 @@ def test_it_is_judged_by_mode_and_holds(found: RanModes) -> None:
 
 def test_jobs_and_changes_are_those_of_the_simulator(found: RanModes) -> None:
     # The engine's own run of the same modes: its simulator, not the executive.
-    from consort.run.virtual import ARRIVAL, EXECUTION
+    from consort.run.plan_image import ARRIVAL, EXECUTION
     from consort.simulate.modes import engine_system
 
     plans = plan_in_modes(found.prepared.system, "virtual")
@@ -54,7 +54,7 @@ def test_jobs_and_changes_are_those_of_the_simulator(found: RanModes) -> None:
     assert len(names) == 2 and changes is not None
     requests = [(at, names.index(to)) for at, to in changes.requests]
     modes = _engine.SimModes(systems, names.index(changes.start), changes.agreement_ps, requests)
-    duration = json.loads((found.raw.path.parent / "config.json").read_text())["duration_ns"] * 1000
+    duration = found.raw.manifest.config["duration_ns"] * 1000
     raw = _engine.sim_run_modes(modes, duration, 5, EXECUTION, ARRIVAL, True, None)
     from consort.simulate.rows import JOBS
 

@@ -15,7 +15,7 @@ from consort import _engine
 from consort.errors import BadInput
 from consort.model import load_system
 from consort.plan import plan, problems_of
-from consort.run.virtual import ARRIVAL, EXECUTION
+from consort.run.plan_image import ARRIVAL, EXECUTION
 from consort.simulate.rows import JOBS
 from ruamel.yaml import YAML
 from run_support import Ran, as_executed, consort, ran, write

@@ -51,6 +51,19 @@ constexpr std::uint64_t scale(std::uint64_t a, std::uint64_t b, std::uint64_t c)
     return b != 0 && whole > (top - part) / b ? top : whole * b + part;
 }
 
+// Ticks of a clock for picoseconds, exact though the product of both is wider than a word. Rates are up to
+// 1.8e10, or the one that counts picoseconds itself.
+constexpr std::uint64_t ticks_of_ps(std::uint64_t ps, std::uint64_t hz) noexcept {
+    constexpr std::uint64_t ns_per_second = 1'000'000'000U;
+    if (hz == 1000 * ns_per_second) [[unlikely]] {
+        return ps;
+    }
+    const std::uint64_t ns = ps / 1000;
+    const std::uint64_t part = ns % ns_per_second * hz;
+    const std::uint64_t rest = part % ns_per_second * 1000 + ps % 1000 * hz;
+    return ns / ns_per_second * hz + part / ns_per_second + rest / (1000 * ns_per_second);
+}
+
 // Facts on the clock, with the source of its rate: they go into every run's record.
 struct ClockInfo {
     std::string name;              // "tsc", "cntvct", "monotonic_raw" or "virtual time"
@@ -270,6 +283,9 @@ class Clock {
     }
     [[nodiscard]] static std::uint64_t from_ns(std::uint64_t ns) {
         return scale(ns, info().hz, 1'000'000'000U);
+    }
+    [[nodiscard]] static std::uint64_t from_ps(std::uint64_t ps) {
+        return ticks_of_ps(ps, info().hz);
     }
 
   private:

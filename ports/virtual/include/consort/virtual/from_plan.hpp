@@ -23,13 +23,6 @@ struct Given {
 
 namespace detail {
 
-// Throws where some rows are not there.
-inline void require_rows(const app::plan::Rows& rows, std::uint32_t count, const char* of) {
-    if (rows.first > count || rows.count > count - rows.first) {
-        throw std::invalid_argument(std::string("the plan image refers to ") + of + " that it has not");
-    }
-}
-
 inline Core core_of(const app::plan::Core& from) {
     Core core;
     core.kind = from.policy == app::plan::Policy::worker        ? CoreKind::worker
@@ -50,19 +43,7 @@ inline Core core_of(const app::plan::Core& from) {
 inline Task task_of(const app::plan::Image& image, const app::plan::Task& from, std::uint32_t id) {
     Task task;
     task.plan.id = id;
-    app::ReleaseRule& release = task.plan.release;
-    release.period = from.period;
-    release.extra_gap = from.extra_gap;
-    release.offset = from.offset;
-    release.jitter = from.jitter;
-    require_rows(from.distances, image.count(app::plan::Table::times), "times");
-    if (from.distances.count > app::Distances::most) {
-        throw std::invalid_argument("task " + std::to_string(id) + ": it has too many distances");
-    }
-    release.distances.count = from.distances.count;
-    for (std::uint32_t i = 0; i < from.distances.count; ++i) {
-        release.distances.least[i] = image.time(from.distances.first + i);
-    }
+    task.plan.release = app::plan::release_of(image, from);
     task.plan.execution.best = from.bcet;
     task.plan.execution.worst = from.wcet;
     task.plan.deadline = from.deadline;
@@ -99,12 +80,8 @@ inline std::vector<Channel> channels_of(const app::plan::Image& image) {
     const app::plan::Head& head = image.head();
     for (std::uint32_t row = 0; row < head.modes * head.tasks; ++row) {
         const app::plan::Rows& ends = image.task(0, row).ends;
-        require_rows(ends, image.count(Table::ends), "ends of channels");
         for (std::uint32_t e = ends.first; e < ends.first + ends.count; ++e) {
             const app::plan::End& end = image.end(e);
-            if (end.channel >= channels.size()) {
-                throw std::invalid_argument("the plan image refers to channels that it has not");
-            }
             Channel& channel = channels[end.channel];
             const std::uint32_t task = row % head.tasks;
             if (end.reader == app::plan::none) {
@@ -131,15 +108,8 @@ inline std::vector<Channel> channels_of(const app::plan::Image& image) {
 [[nodiscard]] inline Given from_plan(const app::plan::Image& image) {
     using app::plan::Table;
     const app::plan::Head& head = image.head();
-    const auto each = [&](Table table, std::uint64_t wanted) {
-        if (image.count(table) != wanted) {
-            throw std::invalid_argument("the plan image has not the same cores and tasks in each mode");
-        }
-    };
-    each(Table::cores, std::uint64_t{head.modes} * head.cores);
-    each(Table::tasks, std::uint64_t{head.modes} * head.tasks);
-    if (head.modes == 0) {
-        throw std::invalid_argument("the plan image has no mode");
+    if (const char* wrong = app::plan::wrong_reference(image); wrong != nullptr) {
+        throw std::invalid_argument(std::string("the plan image is wrong: ") + wrong);
     }
     Given given;
     given.ticks_per_second = head.ticks_per_second;
@@ -164,9 +134,6 @@ inline std::vector<Channel> channels_of(const app::plan::Image& image) {
             mode.tasks.push_back(detail::task_of(image, from, t));
             if (from.arrival == app::plan::none) {
                 continue;
-            }
-            if (from.arrival >= channels.size()) {
-                throw std::invalid_argument("the plan image refers to channels that it has not");
             }
             const Channel& channel = channels[from.arrival];
             mode.tasks.back().arrival = {channel.writer, channel.let};

@@ -48,11 +48,12 @@ class Announcement {
 inline std::vector<Announcement> announcements_of(const RunConfig& config, std::uint16_t channel,
                                                   const SharedRun& shared) {
     std::vector<Announcement> found;
-    for (std::size_t i = 0; i < config.tasks.size(); ++i) {
-        const TaskConfig& task = config.tasks[i];
-        if (task.arrival == channel) {
-            const bool in_turn = config.cores[task.core].policy == CorePolicy::non_preemptive;
-            found.emplace_back(shared.arrivals[i], in_turn ? &shared.cores[task.core] : nullptr);
+    for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {
+        const auto mode = config.first_mode(i, [&](const plan::Task& t) { return t.arrival == channel; });
+        if (mode) {
+            const std::uint32_t core = config.image.task(*mode, i).core;
+            const bool in_turn = config.policy(core) == plan::Policy::fixed_priority_non_preemptive;
+            found.emplace_back(shared.arrivals[i], in_turn ? &shared.cores[core] : nullptr);
         }
     }
     return found;

@@ -104,6 +104,8 @@ struct RemoteStep {
     // next job goes on from.
     virtual void state(std::byte* to) noexcept = 0;
     virtual void resume(const std::byte* state, const std::byte* out) noexcept = 0;
+    // As for state(): from the next job on another remedy for a missing answer.
+    virtual void enter(OnMiss policy) noexcept = 0;
 };
 
 // A worker's side of its control, which also says in which job it is, should it not end it.
@@ -276,6 +278,7 @@ struct RemoteStepOf final : RemoteStep {
         master.resume(*reinterpret_cast<const typename T::State*>(state),
                       *reinterpret_cast<const typename T::Out*>(out));
     }
+    void enter(OnMiss policy) noexcept override { master.enter(policy); }
     offload::Master<T, LinuxPort> master;
 };
 

@@ -19,18 +19,35 @@ namespace consort::linux_port {
 
 class ClusterProcess {
   public:
-    ClusterProcess(const RunConfig& config, std::size_t cluster, const Catalogue& catalogue,
-                   SharedRun& shared)
+    // `dma`: the one that its cores share. Not of one that none shares.
+    ClusterProcess(const RunConfig& config, std::uint32_t dma, const Catalogue& catalogue, SharedRun& shared)
         : config_(&config),
-          cluster_(&config.clusters[cluster]),
+          dma_(dma),
+          cores_(cores_of(config, dma)),
           catalogue_(&catalogue),
           shared_(&shared),
           devices_(catalogue, config),
-          events_(shared.rings.of_core(cluster_->cores.front())) {}
+          events_(shared.rings.of_core(cores_.front())) {
+        if (config.changes_modes()) {
+            throw std::invalid_argument("three-phase cores change no modes");
+        }
+    }
+
+    // The cores that share a DMA engine, in the order of their slots.
+    [[nodiscard]] static std::vector<std::uint16_t> cores_of(const RunConfig& config, std::uint32_t dma) {
+        std::vector<std::uint16_t> found;
+        for (std::uint16_t i = 0; i < config.cores.size(); ++i) {
+            const plan::Core& core = config.image.core(0, i);
+            if (core.policy == plan::Policy::three_phase && core.dma == dma) {
+                found.push_back(i);
+            }
+        }
+        return found;
+    }
 
     int run(const Region<>& region) {
         std::vector<std::vector<SpmTask>> cores;
-        for (const std::uint16_t core : cluster_->cores) {
+        for (const std::uint16_t core : cores_) {
             cores.push_back(prepare(core, region));
         }
         SpmMachine machine(cores, options());
@@ -38,8 +55,8 @@ class ClusterProcess {
         machine.connect([this](std::uint32_t c, std::uint32_t t) { return gather(tasks_[c][t]); },
                         [this](std::uint32_t c, std::uint32_t t) { return tasks_[c][t].prepared->out(); },
                         [](std::uint32_t, std::uint32_t) {});
-        const SpmRun run = machine.run(Clock::from_ns(config_->duration_ns));
-        for (const std::uint16_t core : cluster_->cores) {
+        const SpmRun run = machine.run(ticks_of(config_->duration()));
+        for (const std::uint16_t core : cores_) {
             shared_->cores[core].finished.store(1, std::memory_order_release);
         }
         return 0;
@@ -67,7 +84,7 @@ class ClusterProcess {
     std::vector<SpmTask> prepare(std::uint16_t core, const Region<>& region) {
         std::vector<Member>& members = tasks_.emplace_back();
         for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
-            if (config_->tasks[i].core == core) {
+            if (config_->releases(core, i)) {
                 Member member;
                 member.index = i;
                 member.core = core;
@@ -78,21 +95,22 @@ class ClusterProcess {
             }
         }
         std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
-            return a.prepared->config().rank > b.prepared->config().rank;
+            return a.prepared->planned().rank < b.prepared->planned().rank;
         });
         std::vector<SpmTask> list;
         for (Member& member : members) {
-            const TaskConfig& given = member.prepared->config();
+            const plan::Task& given = member.prepared->planned();
+            const TaskConfig& here = member.prepared->config();
             const TaskEntry& entry = catalogue_->tasks[member.index];
             const std::size_t bytes = std::max<std::size_t>(entry.footprint.data, 64);
             member.state = new_part(bytes);
             entry.fresh_state(member.state.get());
             SpmTask task;
-            task.name = given.name;
-            task.task.period = Clock::from_ns(given.period_ns);
-            task.task.deadline = Clock::from_ns(given.deadline_ns);
-            task.task.offset = Clock::from_ns(given.offset_ns);
-            task.task.budget = Clock::from_ns(given.execution_budget_ns);
+            task.name = here.name;
+            task.task.period = ticks_of(given.period);
+            task.task.deadline = ticks_of(given.deadline);
+            task.task.offset = ticks_of(given.offset);
+            task.task.budget = Clock::from_ns(here.execution_budget_ns);
             task.task.size = entry.footprint;
             task.task.code = entry.footprint.code != 0 ? entry.constants_image() : nullptr;
             task.task.data = entry.footprint.data != 0 ? member.state.get() : nullptr;
@@ -104,26 +122,27 @@ class ClusterProcess {
 
     SpmOptions options() {
         SpmOptions options;
-        options.arbitration = cluster_->round_robin ? spm::Arbitration::round_robin : spm::Arbitration::tdma;
+        const bool tdma = config_->image.dma(dma_).arbitration == plan::Arbitration::tdma;
+        options.arbitration = tdma ? spm::Arbitration::tdma : spm::Arbitration::round_robin;
         options.realtime = config_->realtime;
         options.records = 0;
-        if (cluster_->shared) {
+        if (config_->shared) {
             options.nap = Clock::from_ns(50'000);
             options.priority = config_->priority + 20;
         }
-        for (const std::uint64_t slot : cluster_->slots_ns) {
-            options.slots.push_back(Clock::from_ns(slot));
+        for (const std::uint16_t core : cores_) {
+            options.slots.push_back(ticks_of(config_->image.core(0, core).slot));
         }
-        if (cluster_->io_cpu >= 0) {
-            options.cpus.push_back(cluster_->io_cpu);
-            for (std::size_t c = 0; c < cluster_->cores.size(); ++c) {
+        if (config_->io_cpu >= 0) {
+            options.cpus.push_back(config_->io_cpu);
+            for (std::size_t c = 0; c < cores_.size(); ++c) {
                 if (!tasks_[c].empty()) {
-                    options.cpus.push_back(config_->cores[cluster_->cores[c]].cpu);
+                    options.cpus.push_back(config_->cores[cores_[c]].cpu);
                 }
             }
         }
         options.start = [this]() -> Ticks {
-            for (const std::uint16_t core : cluster_->cores) {
+            for (const std::uint16_t core : cores_) {
                 shared_->cores[core].ready.fetch_add(1, std::memory_order_release);
             }
             const Ticks start = wait_for_start(*shared_);
@@ -136,7 +155,7 @@ class ClusterProcess {
         options.on_begin = [this](std::uint32_t core, const spm::ReadyJob& job) {
             TaskLine& line = shared_->tasks[tasks_[core][job.task].index];
             line.job.store(job.job, std::memory_order_relaxed);
-            line.core.store(cluster_->cores[core], std::memory_order_relaxed);
+            line.core.store(cores_[core], std::memory_order_relaxed);
             line.began.store(Clock::now(), std::memory_order_relaxed);
         };
         options.on_left = [this](std::uint32_t core, const spm::ReadyJob& job) {
@@ -238,29 +257,22 @@ class ClusterProcess {
         }
     }
 
-    // In nanoseconds first, as in every other process of the run.
-    [[nodiscard]] Ticks release_of(const Member& member, std::uint64_t job) const {
-        const TaskConfig& task = member.prepared->config();
+    // In the image's ticks first, as in every other process of the run.
+    [[nodiscard]] Ticks release_of(const Member& member, std::uint64_t job, app::Time later = 0) const {
+        const plan::Task& task = member.prepared->planned();
         return shared_->run[0].start.load(std::memory_order_relaxed) +
-               Clock::from_ns(task.offset_ns + job * task.period_ns);
+               ticks_of(task.offset + static_cast<app::Time>(job) * task.period + later);
     }
-
     [[nodiscard]] Ticks due_of(const Member& member, std::uint64_t job) const {
-        const TaskConfig& task = member.prepared->config();
-        return shared_->run[0].start.load(std::memory_order_relaxed) +
-               Clock::from_ns(task.offset_ns + job * task.period_ns + task.deadline_ns);
+        return release_of(member, job, member.prepared->planned().deadline);
     }
 
     void emit(const spm::Event& event, Event::Kind kind, const Member* member) {
         emit(event, kind, member, event.job);
     }
     void emit(const spm::Event& event, Event::Kind kind, const Member* member, std::uint64_t value) {
-        const Event made{event.at,
-                         value,
-                         kind,
-                         member != nullptr ? member->index : Event::none,
-                         cluster_->cores[event.core],
-                         0};
+        const Event made{event.at,           value, kind, member != nullptr ? member->index : Event::none,
+                         cores_[event.core], 0};
         events_.put(app::RecordTable::event, made.task, &made, sizeof made);
     }
 
@@ -268,22 +280,22 @@ class ClusterProcess {
     // of that core nothing moves.
     void disturbed(const spm::Event& event) {
         Ticks round = 0;
-        for (const std::uint64_t slot : cluster_->slots_ns) {
-            round += Clock::from_ns(slot);
+        for (const std::uint16_t core : cores_) {
+            round += ticks_of(config_->image.core(0, core).slot);
         }
-        const Event made{
-            event.at + round, 2 * round, Event::disturbed, Event::none, cluster_->cores[event.core], 0};
+        const Event made{event.at + round, 2 * round, Event::disturbed, Event::none, cores_[event.core], 0};
         events_.put(app::RecordTable::event, made.task, &made, sizeof made);
     }
 
     void unserved(Member& member, const spm::Event& event, std::uint32_t status) {
-        if (event.job >= planned_jobs(member.prepared->config(), config_->duration_ns)) {
+        if (event.job >= planned_jobs(member.prepared->planned(), config_->duration())) {
             return;
         }
         Job job{};
+        // In whole ticks, as the kernel counts.
         job.release = shared_->run[0].start.load(std::memory_order_relaxed) +
-                      Clock::from_ns(member.prepared->config().offset_ns) +
-                      event.job * Clock::from_ns(member.prepared->config().period_ns);
+                      ticks_of(member.prepared->planned().offset) +
+                      event.job * ticks_of(member.prepared->planned().period);
         job.ready = job.release;
         job.seq = event.job;
         job.status = job_status::missed | status;
@@ -295,7 +307,7 @@ class ClusterProcess {
     void record(const spm::JobRecord& done) {
         Member& member = tasks_[done.core][done.task];
         // A period is not a whole number of ticks: the kernel may release one job too many at the very end.
-        if (done.job >= planned_jobs(member.prepared->config(), config_->duration_ns)) {
+        if (done.job >= planned_jobs(member.prepared->planned(), config_->duration())) {
             return;
         }
         const app::TaskSetup& setup = member.prepared->setup();
@@ -340,7 +352,8 @@ class ClusterProcess {
     }
 
     const RunConfig* config_;
-    const ClusterConfig* cluster_;
+    std::uint32_t dma_;
+    std::vector<std::uint16_t> cores_;
     const Catalogue* catalogue_;
     SharedRun* shared_;
     Devices devices_;

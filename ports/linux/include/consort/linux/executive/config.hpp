@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration of a run, which read_config.hpp reads. Indices count from 0 in the order of the file's
-// own lists; times are nanoseconds. No JSON library is included: every application's own unit includes this
-// file.
+// A run: its plan image, and what belongs to this run on this machine, which read_config.hpp reads from a
+// JSON file. Indices count from 0 in the order of the image and of the file's own lists. No JSON library is
+// included: every application's own unit includes this file.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "consort/app/spacing.hpp"
+#include "consort/app/plan.hpp"
 #include "consort/linux/executive/link_config.hpp"
 #include "consort/linux/executive/state_memory.hpp"
 #include "consort/linux/release_timer.hpp"
 #include "consort/task/job.hpp"
-#include "consort/task/miss_policy.hpp"
 
 namespace consort::linux_port {
 
-enum class CorePolicy : std::uint8_t { preemptive, non_preemptive, edf, worker, three_phase };
+namespace plan = app::plan;
+
+// Ticks of this machine's clock for a time of the image, which counts picoseconds.
+[[nodiscard]] inline Ticks ticks_of(app::Time ps) {
+    return Clock::from_ps(static_cast<std::uint64_t>(ps));
+}
+inline constexpr std::uint64_t image_ticks_per_second = 1'000'000'000'000U;
 
 struct CoreConfig {
     std::string name;
-    CorePolicy policy = CorePolicy::preemptive;
     int cpu = -1;  // -1: not pinned
+    // One for all modes: threads of tasks that rest have to get the processor, too.
     TimeBase time_base = TimeBase::sleep;
     std::uint64_t margin_ns = 0;
     // A core that spins sleeps one wait in so many, so that the kernel need not throttle it; 0: never.
     std::uint32_t sleep_one_in = 0;
-    bool wait_sleeps = false;  // how an answer is awaited
     unsigned max_restarts = 0;
     std::uint32_t ring_bytes = 1U << 20U;
 };
@@ -43,59 +49,16 @@ struct MemberRows {
     std::string file;
 };
 
-struct StandInConfig {
-    std::uint64_t bcet_ns = 0;
-    std::uint64_t wcet_ns = 0;
-};
-
 struct TaskConfig {
     std::string name;
-    std::uint16_t core = 0;
-    std::optional<std::uint16_t> worker;
-    int rank = 1;
-    int threshold = 1;  // a job that has begun is preempted above this rank only; its own at least
-    int worker_rank = 1;
-    std::uint64_t period_ns = 0;
-    std::uint64_t extra_gap_ns = 0;
-    app::Distances distances_ns{};  // of its releases, from each to the next, the one after that, …
-    // The channel whose blocks release the task, at least a period apart; else time does.
-    std::optional<std::uint16_t> arrival;
-    std::uint64_t offset_ns = 0;
-    std::uint64_t jitter_ns = 0;
-    std::uint64_t deadline_ns = 0;
-    std::uint64_t give_up_ns = 0;
     // After so long a job is taken for stuck, and its core is ended.
     std::uint64_t budget_ns = 0;
     // Three-phase: after so long the job is stopped; 0: never.
     std::uint64_t execution_budget_ns = 0;
-    OnMiss on_miss = OnMiss::hold_last_output;
     std::string input_file;  // rows of In as they lie in memory; empty: none
     std::vector<MemberRows> member_rows;
-    std::optional<StandInConfig> stand_in;
     std::uint32_t ring_bytes = 1U << 20U;
-    // Each job leaves what another core goes on from if this one dies.
-    bool checkpoint = false;
     RemoteStateConfig remote_state;
-};
-
-struct ClusterConfig {
-    std::vector<std::uint16_t> cores;
-    std::vector<std::uint64_t> slots_ns;
-    bool round_robin = false;
-    int io_cpu = -1;
-    bool shared = false;  // with other cores' processors
-};
-
-struct ChannelConfig {
-    std::string name;
-    bool let = false;  // logical execution time
-    // Written by a device that is only described: numbered blocks, this often. 0: a task writes it.
-    std::uint64_t device_period_ns = 0;
-};
-
-struct DeviceConfig {
-    std::string name;
-    std::uint64_t period_ns = 0;  // of a plant's step
 };
 
 struct FaultConfig {
@@ -110,54 +73,150 @@ struct FaultConfig {
     std::uint32_t step = 0;
 };
 
-// The values of one mode. Cores and tasks stand at the places that they have in the whole run.
-struct ModeConfig {
-    std::string name;
-    std::vector<CoreConfig> cores;
-    std::vector<TaskConfig> tasks;
-    std::vector<bool> active;  // by task; the others rest
+// A whole number in a task's output: k asks for the k-th of `modes`.
+struct AskerConfig {
+    std::uint16_t task;
+    std::uint32_t offset;
+    std::uint32_t bytes;
+    bool is_signed;
+    std::vector<std::uint32_t> modes;
 };
 
-// How the run goes from mode to mode; without modes it has one plan for all of its time.
-struct ChangesConfig {
-    struct Request {
-        std::uint64_t at_ns;
-        std::uint32_t to;
-    };
-    // A whole number in a task's output: k asks for the k-th of `modes`.
-    struct Asker {
-        std::uint16_t task;
-        std::uint32_t offset;
-        std::uint32_t bytes;
-        bool is_signed;
-        std::vector<std::uint32_t> modes;
-    };
-    std::vector<ModeConfig> modes;
-    std::vector<Asker> askers;
-    std::uint32_t start = 0;
-    std::uint64_t agreement_ns = 0;
-    std::vector<Request> requests;
-    // By core: the mode that its death asks for; and from its last sign of life until it is known.
-    std::vector<std::optional<std::uint32_t>> fail_over;
-    std::uint64_t detection_ns = 0;
+struct RunConfig {
+    plan::Image image;
+    std::shared_ptr<const void> image_memory;  // in which it lies
+    std::string image_file;
+    std::vector<CoreConfig> cores;
+    std::vector<TaskConfig> tasks;
+    std::vector<std::string> channels;
+    std::vector<std::string> devices;  // plants and drivers
+    std::vector<std::string> modes;    // empty: the image's one mode, and none changes
+    std::vector<AskerConfig> askers;
+    std::vector<LinkConfig> links;
+    std::vector<FaultConfig> faults;
+    int io_cpu = -1;      // of the three-phase cores' I/O core
+    bool shared = false;  // some processor plays more than one core: none of them may spin
+    bool realtime = true;
+    int priority = 50;  // of the least urgent task
+    // How long a stretch without processor lasts that the kernel's real-time throttling made.
+    std::uint64_t throttled_from_ns = ~std::uint64_t{0};
+    std::uint64_t throttled_to_ns = 0;
+    std::string record;  // JSON, as it goes into the manifest
 
-    [[nodiscard]] bool watched(std::size_t core) const {
-        return core < fail_over.size() && fail_over[core].has_value();
+    [[nodiscard]] app::Time duration() const { return image.head().run.duration; }
+    [[nodiscard]] bool changes_modes() const { return !modes.empty(); }
+
+    // True if a core releases the task, in some mode.
+    [[nodiscard]] bool releases(std::uint32_t core, std::size_t task) const {
+        return in_some_mode(task, [core](const plan::Task& t) { return t.core == core; });
     }
+    // True if a core computes it for another one, in some mode.
+    [[nodiscard]] bool serves(std::uint32_t core, std::size_t task) const {
+        return in_some_mode(task, [core](const plan::Task& t) { return t.worker == core; });
+    }
+    [[nodiscard]] bool offloaded(std::size_t task) const {
+        return in_some_mode(task, [](const plan::Task& t) { return t.worker != plan::none; });
+    }
+    template <class F>
+    [[nodiscard]] bool in_some_mode(std::size_t task, F&& holds) const {
+        return first_mode(task, holds).has_value();
+    }
+    // The first mode, from the run's first one on, in which this holds of a task that does not rest.
+    template <class F>
+    [[nodiscard]] std::optional<std::uint32_t> first_mode(std::size_t task, F&& holds) const {
+        const plan::Head& head = image.head();
+        for (std::uint32_t k = 0; k < head.modes; ++k) {
+            const std::uint32_t mode = (head.first + k) % head.modes;
+            const plan::Task& one = image.task(mode, static_cast<std::uint32_t>(task));
+            if (!one.rests && holds(one)) {
+                return mode;
+            }
+        }
+        return std::nullopt;
+    }
+
+    // All tasks that a core computes for others, those that it serves in this mode first, the most urgent
+    // before the others. Of the rest a request may be left that its master gave up.
+    [[nodiscard]] std::vector<std::uint16_t> served_by(std::uint32_t core, std::uint32_t mode) const {
+        const auto rank = [&](std::uint16_t task) {
+            const plan::Task& here = image.task(mode, task);
+            return !here.rests && here.worker == core ? here.worker_rank : plan::none;
+        };
+        std::vector<std::uint16_t> found;
+        for (std::uint16_t task = 0; task < tasks.size(); ++task) {
+            if (serves(core, task)) {
+                found.push_back(task);
+            }
+        }
+        std::stable_sort(found.begin(), found.end(),
+                         [&](std::uint16_t a, std::uint16_t b) { return rank(a) < rank(b); });
+        return found;
+    }
+
     // True if a core releases or computes something in a mode.
-    [[nodiscard]] bool uses(std::uint32_t mode, std::size_t core) const {
-        for (std::size_t task = 0; task < modes[mode].tasks.size(); ++task) {
-            const TaskConfig& one = modes[mode].tasks[task];
-            if (modes[mode].active[task] && (one.core == core || (one.worker && *one.worker == core))) {
+    [[nodiscard]] bool uses(std::uint32_t mode, std::uint32_t core) const {
+        for (std::uint32_t task = 0; task < image.head().tasks; ++task) {
+            const plan::Task& one = image.task(mode, task);
+            if (!one.rests && (one.core == core || one.worker == core)) {
                 return true;
             }
         }
         return false;
     }
+    // A process follows one policy in all modes that use its core: an image with another one is refused.
+    [[nodiscard]] plan::Policy policy(std::uint32_t core) const {
+        for (std::uint32_t mode = 0; mode < image.head().modes; ++mode) {
+            if (uses(mode, core)) {
+                return image.core(mode, core).policy;
+            }
+        }
+        return image.core(0, core).policy;
+    }
+    [[nodiscard]] bool is_worker(std::uint32_t core) const { return policy(core) == plan::Policy::worker; }
+    [[nodiscard]] bool waits_asleep(std::uint32_t mode, std::uint32_t core) const {
+        return shared || image.core(mode, core).wait == plan::Wait::sleep;
+    }
+    // The kernel's priorities count up: 1 is that of the least urgent of a core's tasks in a mode.
+    [[nodiscard]] int level(std::uint32_t mode, std::uint32_t core, std::uint32_t rank) const {
+        int tasks = 0;
+        for (std::uint32_t task = 0; task < image.head().tasks; ++task) {
+            const plan::Task& one = image.task(mode, task);
+            tasks += !one.rests && one.core == core ? 1 : 0;
+        }
+        return tasks - static_cast<int>(rank);
+    }
+    // Of all modes: for whoever does not know which one a job is of.
+    [[nodiscard]] app::Time longest_deadline(std::size_t task) const {
+        app::Time longest = 0;
+        for (std::uint32_t mode = 0; mode < image.head().modes; ++mode) {
+            const plan::Task& one = image.task(mode, static_cast<std::uint32_t>(task));
+            longest = one.rests ? longest : std::max(longest, one.deadline);
+        }
+        return longest;
+    }
+    // The mode that the core's death asks for; none: the run ends.
+    [[nodiscard]] std::optional<std::uint32_t> fail_over(std::uint32_t core) const {
+        for (std::uint32_t i = 0; i < image.count(plan::Table::fail_overs); ++i) {
+            if (image.fail_over(i).core == core) {
+                return image.fail_over(i).to;
+            }
+        }
+        return std::nullopt;
+    }
+
+    // Throws std::invalid_argument.
+    [[nodiscard]] std::uint16_t channel_named(const std::string& name) const {
+        for (std::uint16_t i = 0; i < channels.size(); ++i) {
+            if (channels[i] == name) {
+                return i;
+            }
+        }
+        throw std::invalid_argument("the configuration has no channel " + name);
+    }
 };
 
 // A whole number in an output, as the processor has it; a negative one is larger than any that asks.
-[[nodiscard]] inline std::uint64_t asked_value(const ChangesConfig::Asker& asker, const std::byte* out) {
+[[nodiscard]] inline std::uint64_t asked_value(const AskerConfig& asker, const std::byte* out) {
     const auto read = [&]<class Unsigned>(Unsigned value) -> std::uint64_t {
         std::memcpy(&value, out + asker.offset, sizeof value);
         const auto found = static_cast<std::make_signed_t<Unsigned>>(value);
@@ -176,9 +235,9 @@ struct ChangesConfig {
 }
 
 // The mode that a task's output asks for.
-[[nodiscard]] inline std::optional<std::uint32_t> asked_mode(const ChangesConfig& changes, std::uint16_t task,
+[[nodiscard]] inline std::optional<std::uint32_t> asked_mode(const RunConfig& config, std::uint16_t task,
                                                              const std::byte* out) {
-    for (const ChangesConfig::Asker& asker : changes.askers) {
+    for (const AskerConfig& asker : config.askers) {
         if (asker.task != task) {
             continue;
         }
@@ -189,54 +248,5 @@ struct ChangesConfig {
     }
     return std::nullopt;
 }
-
-struct RunConfig {
-    std::vector<CoreConfig> cores;
-    std::vector<TaskConfig> tasks;
-    std::vector<ChannelConfig> channels;
-    std::vector<LinkConfig> links;
-    std::vector<ClusterConfig> clusters;
-    std::vector<DeviceConfig> devices;
-    std::vector<FaultConfig> faults;
-    // `tasks` and `cores` are those of all modes; what a task is in one stands in the mode.
-    ChangesConfig changes;
-    std::uint64_t duration_ns = 0;
-    std::uint64_t seed = 0;
-    bool realtime = true;
-    int priority = 50;  // of the least urgent task
-    // How long a stretch without processor lasts that the kernel's real-time throttling made.
-    std::uint64_t throttled_from_ns = ~std::uint64_t{0};
-    std::uint64_t throttled_to_ns = 0;
-    std::string record;  // JSON, as it goes into the manifest
-    // The file of the plan image (consort/app/plan.hpp). In virtual time.
-    std::string image;
-
-    // True if a core releases the task, in some mode.
-    [[nodiscard]] bool releases(std::uint16_t core, std::size_t task) const {
-        return in_some_mode(task, [core](const TaskConfig& t) { return t.core == core; });
-    }
-    // True if a core computes it for another one, in some mode.
-    [[nodiscard]] bool serves(std::uint16_t core, std::size_t task) const {
-        return in_some_mode(task, [core](const TaskConfig& t) { return t.worker == core; });
-    }
-    template <class F>
-    [[nodiscard]] bool in_some_mode(std::size_t task, F&& holds) const {
-        bool found = changes.modes.empty() && holds(tasks[task]);
-        for (const ModeConfig& mode : changes.modes) {
-            found = found || (mode.active[task] && holds(mode.tasks[task]));
-        }
-        return found;
-    }
-
-    // Throws std::invalid_argument.
-    [[nodiscard]] std::uint16_t channel_named(const std::string& name) const {
-        for (std::uint16_t i = 0; i < channels.size(); ++i) {
-            if (channels[i].name == name) {
-                return i;
-            }
-        }
-        throw std::invalid_argument("the configuration has no channel " + name);
-    }
-};
 
 }  // namespace consort::linux_port

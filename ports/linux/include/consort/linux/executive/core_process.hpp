@@ -121,23 +121,23 @@ class CoreProcess {
   private:
     void prepare(const Region<>& region) {
         for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
-            const TaskConfig& task = config_->tasks[i];
             if (!config_->releases(index_, i)) {
                 continue;
             }
             WorkerControl<>::Master* control = nullptr;
-            const bool masters = config_->in_some_mode(
-                i, [this](const TaskConfig& t) { return t.core == index_ && t.worker.has_value(); });
-            if (masters) {
+            const auto away = config_->first_mode(
+                i, [this](const plan::Task& t) { return t.core == index_ && t.worker != plan::none; });
+            if (away) {
+                const std::uint32_t worker = config_->image.task(*away, i).worker;
                 controls_.push_back(std::make_unique<WorkerControl<>::Master>(
-                    *open_or_refuse<WorkerControl<>>(region, control_name(config_->cores[*task.worker]))));
+                    *open_or_refuse<WorkerControl<>>(region, control_name(config_->cores[worker]))));
                 control = controls_.back().get();
             }
             tasks_.push_back(std::make_unique<PreparedTask>(*config_, i, *catalogue_, region, devices_,
                                                             *shared_, control));
         }
         std::stable_sort(tasks_.begin(), tasks_.end(),
-                         [](const auto& a, const auto& b) { return a->config().rank > b->config().rank; });
+                         [](const auto& a, const auto& b) { return a->level() > b->level(); });
         for (auto& task : tasks_) {
             if (goes_from_mode_to_mode()) {
                 members_.push_back(
@@ -145,7 +145,7 @@ class CoreProcess {
             }
         }
     }
-    [[nodiscard]] bool goes_from_mode_to_mode() const { return !config_->changes.modes.empty(); }
+    [[nodiscard]] bool goes_from_mode_to_mode() const { return config_->changes_modes(); }
 
     // Every thread is at its priority and has touched its stack before the run may start.
     void start_threads() {
@@ -172,7 +172,7 @@ class CoreProcess {
                 }
             });
         };
-        if (core_->policy == CorePolicy::non_preemptive) {
+        if (config_->policy(index_) == plan::Policy::fixed_priority_non_preemptive) {
             add(config_->priority + 1, [this](Ticks start) {
                 if (goes_from_mode_to_mode()) {
                     serve_modes_in_turn(start);
@@ -182,9 +182,8 @@ class CoreProcess {
             });
         } else {
             for (std::size_t i = 0; i < tasks_.size(); ++i) {
-                const bool edf = core_->policy == CorePolicy::edf;
-                const int priority =
-                    edf ? config_->priority + edf_arriving : config_->priority + tasks_[i]->config().rank;
+                const bool edf = config_->policy(index_) == plan::Policy::edf;
+                const int priority = config_->priority + (edf ? edf_arriving : tasks_[i]->level());
                 add(priority, [this, i, edf](Ticks start) {
                     if (goes_from_mode_to_mode()) {
                         run_in_modes(*members_[i], start, edf);
@@ -202,7 +201,7 @@ class CoreProcess {
     }
 
     void begin(PreparedTask& task, Ticks start) {
-        task.begin(start, config_->duration_ns);
+        task.begin(start, config_->duration());
         begin_devices(start);
     }
 
@@ -251,13 +250,12 @@ class CoreProcess {
 
     // The job begins when its thread has the threshold's priority: until then all more urgent tasks go first.
     bool run_at_threshold(PreparedTask& task) {
-        const TaskConfig& config = task.config();
-        if (config.threshold <= config.rank) {
+        if (task.threshold_level() <= task.level()) {
             return task.run_job();
         }
-        set_priority(::pthread_self(), config.threshold);
+        set_priority(::pthread_self(), task.threshold_level());
         const bool go_on = task.run_job();
-        set_priority(::pthread_self(), task.config().rank);
+        set_priority(::pthread_self(), task.level());
         return go_on;
     }
 
@@ -389,7 +387,7 @@ class CoreProcess {
             if (member.entered() != entered) {
                 entered = member.entered();
                 if (!edf) {
-                    set_priority(self, task.config().rank);
+                    set_priority(self, task.level());
                 }
             }
             if (next.due == TaskMember::never) {
@@ -421,10 +419,8 @@ class CoreProcess {
     }
 
     // The most urgent of the core's tasks in the present mode.
-    [[nodiscard]] bool most_urgent(const TaskMember& member) const {
-        const int rank = member.task().config().rank;
-        return std::all_of(tasks_.begin(), tasks_.end(),
-                           [rank](const auto& task) { return task->config().rank <= rank; });
+    [[nodiscard]] static bool most_urgent(const TaskMember& member) {
+        return member.task().planned().rank == 0;
     }
 
     void serve_modes_in_turn(Ticks start) {
@@ -442,8 +438,7 @@ class CoreProcess {
                 earliest = std::min(earliest, next.due);
                 active = active || member->active();
                 const bool due = member->active() && next.due <= Clock::now();
-                if (due &&
-                    (chosen == nullptr || member->task().config().rank > chosen->task().config().rank)) {
+                if (due && (chosen == nullptr || member->task().level() > chosen->task().level())) {
                     chosen = member.get();
                 }
             }

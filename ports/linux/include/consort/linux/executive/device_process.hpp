@@ -24,7 +24,7 @@ class DeviceFlows {
         for (const Binding& b : catalogue.bindings) {
             if (b.task.empty() && b.open_writer != nullptr) {
                 const std::uint16_t channel = config.channel_named(b.source);
-                const Ticks period = Clock::from_ns(config.channels[channel].device_period_ns);
+                const Ticks period = ticks_of(config.image.channel(channel).device_period);
                 auto announcements = announcements_of(config, channel, shared);
                 const bool releases = !announcements.empty();
                 flows_.push_back({announcing(b.open_writer(region, b), std::move(announcements)), channel,
@@ -82,14 +82,18 @@ class DeviceProcess {
         : config_(&config), catalogue_(&catalogue), shared_(&shared) {}
 
     [[nodiscard]] static bool needed(const RunConfig& config) {
-        return std::any_of(config.channels.begin(), config.channels.end(),
-                           [](const ChannelConfig& channel) { return channel.device_period_ns != 0; });
+        for (std::uint32_t i = 0; i < config.channels.size(); ++i) {
+            if (config.image.channel(i).device_period != 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     int run(const Region<>& region) {
         DeviceFlows flows(*config_, *catalogue_, region, *shared_, shared_->rings.of_devices());
         const Ticks start = wait_for_start(*shared_);
-        const Ticks end = start + Clock::from_ns(config_->duration_ns);
+        const Ticks end = start + ticks_of(config_->duration());
         const ReleaseTimer timer(TimeBase::sleep);
         flows.begin(start);
         while (start != 0 && !flows.empty() && !shared_->stopping() &&

@@ -22,12 +22,12 @@ class FailOver {
   public:
     FailOver(const RunConfig& config, const SharedRun& shared) : config_(&config), shared_(&shared) {}
 
-    [[nodiscard]] bool needed() const { return config_->changes.detection_ns != 0; }
+    [[nodiscard]] bool needed() const { return detection() != 0; }
 
     // True if nothing of a mode is on a core that is dead.
     [[nodiscard]] bool possible(std::uint32_t mode) const {
         for (std::size_t core = 0; core < config_->cores.size(); ++core) {
-            if (dead(core) && config_->changes.uses(mode, core)) {
+            if (dead(core) && config_->uses(mode, static_cast<std::uint32_t>(core))) {
                 return false;
             }
         }
@@ -36,10 +36,8 @@ class FailOver {
     // The mode in which the others go on without the core; none: the run is over.
     [[nodiscard]] std::optional<std::uint32_t> after(std::size_t core) const {
         const bool begun = shared_->run[0].start.load() != 0 && !shared_->stopping();
-        if (!begun || !config_->changes.watched(core) || !possible(*config_->changes.fail_over[core])) {
-            return std::nullopt;
-        }
-        return config_->changes.fail_over[core];
+        const auto next = config_->fail_over(static_cast<std::uint32_t>(core));
+        return begun && next && possible(*next) ? next : std::nullopt;
     }
     [[nodiscard]] bool dead(std::size_t core) const {
         return shared_->cores[core].dead.load(std::memory_order_acquire) != 0;
@@ -48,24 +46,25 @@ class FailOver {
     // A core gives a sign of life this often, and in a job none: that is an eighth of the detection and up to
     // a half. A silence of three quarters is a death, seen at the latest when the supervisor looks next, an
     // eighth later; the last eighth is for its process to end.
-    [[nodiscard]] Ticks pulse_interval() const { return Clock::from_ns(config_->changes.detection_ns / 8); }
+    [[nodiscard]] Ticks pulse_interval() const { return ticks_of(detection() / 8); }
     [[nodiscard]] std::chrono::milliseconds look_interval() const {
-        const auto ms = static_cast<std::int64_t>(config_->changes.detection_ns / 8'000'000U);
-        return std::chrono::milliseconds(std::clamp<std::int64_t>(ms, 1, 20));
+        return std::chrono::milliseconds(std::clamp<app::Time>(detection() / 8'000'000'000, 1, 20));
     }
     // `looked`: when the supervisor looked before. If it was kept from its own processor for long, so were
     // others, and nothing is known of them.
     [[nodiscard]] bool silent(std::size_t core, Ticks now, Ticks looked) const {
         const CoreLine& line = shared_->cores[core];
         const Ticks pulse = line.pulse.load(std::memory_order_relaxed);
-        const Ticks longest = Clock::from_ns(config_->changes.detection_ns / 4 * 3);
+        const Ticks longest = ticks_of(detection() / 4 * 3);
         const Ticks slow =
             2 * Clock::from_ns(static_cast<std::uint64_t>(look_interval().count()) * 1'000'000U);
-        return config_->changes.watched(core) && line.finished.load() == 0 && pulse != 0 && now > pulse &&
-               now - pulse > longest && now - looked <= slow;
+        return config_->fail_over(static_cast<std::uint32_t>(core)) && line.finished.load() == 0 &&
+               pulse != 0 && now > pulse && now - pulse > longest && now - looked <= slow;
     }
 
   private:
+    [[nodiscard]] app::Time detection() const { return config_->image.head().detection; }
+
     const RunConfig* config_;
     const SharedRun* shared_;
 };

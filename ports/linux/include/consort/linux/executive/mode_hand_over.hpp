@@ -55,12 +55,13 @@ class HandOverMemory {
 
     static std::vector<std::uint16_t> sides_of(const RunConfig& config, std::size_t task) {
         std::vector<std::uint16_t> found;
-        const auto& modes = config.changes.modes;
-        for (std::size_t k = 0; k < modes.size(); ++k) {
-            const ModeConfig& mode = modes[(config.changes.start + k) % modes.size()];
-            if (mode.active[task] &&
-                std::find(found.begin(), found.end(), mode.tasks[task].core) == found.end()) {
-                found.push_back(mode.tasks[task].core);
+        const plan::Head& head = config.image.head();
+        for (std::uint32_t k = 0; k < head.modes; ++k) {
+            const plan::Task& one =
+                config.image.task((head.first + k) % head.modes, static_cast<std::uint32_t>(task));
+            const auto core = static_cast<std::uint16_t>(one.core);
+            if (!one.rests && std::find(found.begin(), found.end(), core) == found.end()) {
+                found.push_back(core);
             }
         }
         if (found.size() > 2) {

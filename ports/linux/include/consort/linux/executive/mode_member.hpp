@@ -45,7 +45,7 @@ class TaskMember {
           sides_(&memory.sides(task.index())),
           hand_over_(memory, task.index(), core, task),
           member_(shared.modes[0], shared.acknowledgement(core, task.index())),
-          watched_(config.changes.watched(core)),
+          watched_(config.fail_over(core).has_value()),
           longest_sleep_(
               watched_ ? std::min(PreparedTask::longest_sleep(), FailOver(config, shared).pulse_interval())
                        : PreparedTask::longest_sleep()) {}
@@ -100,7 +100,7 @@ class TaskMember {
         if ((task_->runner().job().status & job_status::held) != 0) {
             return;
         }
-        if (const auto mode = asked_mode(config_->changes, task_->index(), task_->out());
+        if (const auto mode = asked_mode(*config_, task_->index(), task_->out());
             mode && *mode != member_.step().mode) {
             shared_->run[0].asked.store(1 + *mode, std::memory_order_release);
             note_acknowledgement(*shared_);
@@ -129,16 +129,16 @@ class TaskMember {
     }
 
   private:
-    [[nodiscard]] const ModeConfig& mode(const app::ModeStep& step) const {
-        return config_->changes.modes[step.mode];
+    // The core that releases the task in the mode of a step; none: it rests.
+    [[nodiscard]] std::uint32_t core_in(const app::ModeStep& step) const {
+        const plan::Task& next = config_->image.task(step.mode, task_->index());
+        return next.rests ? plan::none : next.core;
     }
     // Another core goes on with the task: it is given away, if it is here.
     void leave() noexcept {
-        const ModeConfig& next = mode(member_.step());
-        const std::uint16_t index = task_->index();
+        const std::uint32_t next = core_in(member_.step());
         active_ = false;
-        if (sides_->size() > 1 && hand_over_.mine() && next.active[index] &&
-            next.tasks[index].core != core_) {
+        if (sides_->size() > 1 && hand_over_.mine() && next != plan::none && next != core_) {
             line_->prepared.store(std::max<Ticks>(since_idle(Clock::now()), 1), std::memory_order_relaxed);
             hand_over_.give();
             line_->copied.store(since_idle(hand_over_.copied()), std::memory_order_relaxed);
@@ -148,9 +148,7 @@ class TaskMember {
     }
     // False: the task is still on its way here.
     bool take_up(const app::ModeStep& step) noexcept {
-        const ModeConfig& next = mode(step);
-        const std::uint16_t index = task_->index();
-        if (next.active[index] && next.tasks[index].core == core_) {
+        if (core_in(step) == core_) {
             if (!hand_over_.mine()) {
                 if (shared_->cores[other_side()].dead.load(std::memory_order_acquire) != 0) {
                     hand_over_.take_from_the_dead();
@@ -160,9 +158,10 @@ class TaskMember {
                 }
                 note_hand_over();
             }
-            task_->enter(next.tasks[index]);
+            task_->enter(step.mode);
             const std::uint64_t before = Clock::to_ns(step.release - shared_->run[0].start.load());
-            task_->begin(step.release, config_->duration_ns > before ? config_->duration_ns - before : 0,
+            task_->begin(step.release,
+                         std::max<app::Time>(config_->duration() - static_cast<app::Time>(1000 * before), 0),
                          line_->next_job.load(std::memory_order_relaxed));
             active_ = true;
             ++entered_;
@@ -184,7 +183,7 @@ class TaskMember {
         line_->published.store(waits ? job.release + task_->setup().deadline : 0, std::memory_order_relaxed);
     }
     [[nodiscard]] Ticks idle() const noexcept {
-        return member_.step().release - Clock::from_ns(config_->changes.agreement_ns);
+        return member_.step().release - ticks_of(config_->image.head().agreement);
     }
     [[nodiscard]] Ticks since_idle(Ticks at) const noexcept { return at > idle() ? at - idle() : 0; }
     // The task is here: when each part of that was done, from the idle instant on. A dead core did none.

@@ -32,21 +32,22 @@ class ModeProcess {
           priority_(priority),
           events_(shared.rings.of_modes()),
           coordinator_(shared.modes[0]),
-          change_(config.changes.start, static_cast<app::Time>(Clock::from_ns(config.changes.agreement_ns))) {
+          change_(config.image.head().first,
+                  static_cast<app::Time>(ticks_of(config.image.head().agreement))) {
         for (std::uint16_t core = 0; core < config.cores.size(); ++core) {
             for (std::size_t task = 0; task < config.tasks.size(); ++task) {
                 if (config.releases(core, task)) {
-                    members_.push_back({core, &shared.acknowledgement(core, task)});
+                    members_.push_back({core, false, &shared.acknowledgement(core, task)});
                 }
             }
-            if (config.cores[core].policy == CorePolicy::worker) {
-                members_.push_back({core, &shared.acknowledgement(core)});
+            if (config.is_worker(core)) {
+                members_.push_back({core, true, &shared.acknowledgement(core)});
                 workers_.push_back(core);
             }
         }
     }
 
-    [[nodiscard]] static bool needed(const RunConfig& config) { return !config.changes.modes.empty(); }
+    [[nodiscard]] static bool needed(const RunConfig& config) { return config.changes_modes(); }
 
     int run() {
         RealtimeOptions options = realtime_options(*config_, {}, priority_);
@@ -55,14 +56,16 @@ class ModeProcess {
         if (start == 0) {
             return 0;
         }
-        for (const ChangesConfig::Request& request : config_->changes.requests) {
-            if (request.at_ns < config_->duration_ns) {
-                requests_.push_back({start + Clock::from_ns(request.at_ns), request.to});
+        const plan::Image& image = config_->image;
+        for (std::uint32_t i = 0; i < image.count(plan::Table::requests); ++i) {
+            const plan::Request& request = image.request(i);
+            if (request.at < config_->duration()) {
+                requests_.push_back({start + ticks_of(request.at), request.to});
             }
         }
         event(Event::mode_entered, start, change_.mode());
         enter(start, change_.mode());
-        const Ticks end = start + Clock::from_ns(config_->duration_ns);
+        const Ticks end = start + ticks_of(config_->duration());
         while (!shared_->stopping()) {
             const bool timed = next_ < requests_.size();
             // A job's output or a command may ask until the run's end.
@@ -95,6 +98,7 @@ class ModeProcess {
     };
     struct Member {
         std::uint16_t core;
+        bool worker;
         ModeSteps::Acknowledgement* acknowledgement;
     };
 
@@ -110,8 +114,8 @@ class ModeProcess {
         announce(step_);
         // One that was requested before its mode's release left it at that.
         Ticks idle = std::max({Clock::now(), request, step_.release});
-        for (std::size_t i = 0; i < config_->tasks.size(); ++i) {
-            if (config_->changes.modes[left].active[i]) {
+        for (std::uint32_t i = 0; i < config_->tasks.size(); ++i) {
+            if (!config_->image.task(left, i).rests) {
                 idle = std::max<Ticks>(idle, shared_->tasks[i].published.load(std::memory_order_relaxed));
             }
         }
@@ -166,13 +170,12 @@ class ModeProcess {
         bool leaves = false;
         while (const auto core = unhandled_death()) {
             handled_[*core] = true;
-            leaves =
-                request({shared_->cores[*core].died_at.load(), *config_->changes.fail_over[*core]}) || leaves;
+            leaves = request({shared_->cores[*core].died_at.load(), *config_->fail_over(*core)}) || leaves;
         }
         return leaves;
     }
-    [[nodiscard]] std::optional<std::size_t> unhandled_death() const {
-        for (std::size_t core = 0; core < handled_.size(); ++core) {
+    [[nodiscard]] std::optional<std::uint32_t> unhandled_death() const {
+        for (std::uint32_t core = 0; core < handled_.size(); ++core) {
             if (!handled_[core] && fail_over_.dead(core)) {
                 return core;
             }
@@ -210,9 +213,8 @@ class ModeProcess {
     // dead for good takes part in nothing.
     [[nodiscard]] bool all_acknowledged() const {
         return std::all_of(members_.begin(), members_.end(), [this](const Member& member) {
-            const bool worker = config_->cores[member.core].policy == CorePolicy::worker;
             return coordinator_.acknowledged(*member.acknowledgement) || fail_over_.dead(member.core) ||
-                   (worker && shared_->cores[member.core].alive.load() == 0);
+                   (member.worker && shared_->cores[member.core].alive.load() == 0);
         });
     }
 

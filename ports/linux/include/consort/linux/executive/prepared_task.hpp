@@ -62,15 +62,14 @@ class RowsSource final : public ReadSource {
 // A stand-in's own input; only the job's number goes with it to another core, not that core's limits.
 class StandInSource final : public ReadSource {
   public:
-    StandInSource(app::Draw draw, const StandInConfig& config)
-        : input_(draw, static_cast<app::Time>(config.bcet_ns), static_cast<app::Time>(config.wcet_ns)) {}
+    StandInSource(app::Draw draw, const plan::Task& task) : input_(draw, ns(task.bcet), ns(task.wcet)) {}
     Transferred read(std::byte* to, Ticks as_of) noexcept override { return input_.read(to, as_of); }
     std::span<std::byte> kept() noexcept override { return bytes_of(input_.jobs()); }
-    void enter(const StandInConfig& config) noexcept {
-        input_.enter(static_cast<app::Time>(config.bcet_ns), static_cast<app::Time>(config.wcet_ns));
-    }
+    void enter(const plan::Task& task) noexcept { input_.enter(ns(task.bcet), ns(task.wcet)); }
 
   private:
+    static app::Time ns(app::Time ps) noexcept { return ps / 1000; }
+
     app::StandInInput input_;
 };
 
@@ -94,11 +93,11 @@ class Devices {
     }
     void begin(Ticks start) {
         for (const auto& [name, device] : made_) {
-            std::uint64_t period = 0;
-            for (const DeviceConfig& known : config_->devices) {
-                period = known.name == name ? known.period_ns : period;
+            app::Time period = 0;
+            for (std::uint32_t i = 0; i < config_->devices.size(); ++i) {
+                period = config_->devices[i] == name ? config_->image.device(i).period : period;
             }
-            device->begin(start, std::max<std::uint64_t>(period, 1));
+            device->begin(start, std::max<std::uint64_t>(static_cast<std::uint64_t>(period) / 1000, 1));
         }
     }
 
@@ -120,24 +119,19 @@ inline Part new_part(std::size_t bytes) {
     return part;
 }
 
-// Releases of a periodic task: those at offset + k * period before `duration_ns`.
-inline std::uint64_t planned_jobs(const TaskConfig& task, std::uint64_t duration_ns) {
-    return duration_ns <= task.offset_ns
+// Releases of a periodic task: those at offset + k * period before `duration`.
+inline std::uint64_t planned_jobs(const plan::Task& task, app::Time duration) {
+    return duration <= task.offset
                ? 0
-               : (duration_ns - task.offset_ns + task.period_ns - 1) / task.period_ns;
+               : static_cast<std::uint64_t>((duration - task.offset + task.period - 1) / task.period);
 }
 
-// When a task is released, in nanoseconds from the run's start.
-// `first_job`: the number of the first of them.
-inline app::Releases releases_of(const TaskConfig& task, const app::Draw& draw, std::uint64_t first_job = 0) {
-    app::ReleaseRule rule;
+// When a task is released, in the image's ticks from its mode's start. `first_job`: the number of the first.
+inline app::Releases releases_of(const plan::Image& image, const plan::Task& task, const app::Draw& draw,
+                                 std::uint64_t first_job = 0) {
+    app::ReleaseRule rule = plan::release_of(image, task);
     rule.first_job = first_job;
-    rule.period = static_cast<app::Time>(task.period_ns);
-    rule.extra_gap = static_cast<app::Time>(task.extra_gap_ns);
-    rule.offset = static_cast<app::Time>(task.offset_ns);
-    rule.jitter = static_cast<app::Time>(task.jitter_ns);
-    rule.distances = task.distances_ns;
-    return {rule, draw, app::Spread::edges};
+    return {rule, draw, image.head().run.arrival};
 }
 
 // The rest of a job when it was committed: its outputs, and its rows.
@@ -158,11 +152,14 @@ struct Checkpoint {
 
 class PreparedTask {
   public:
-    // `region` and `devices` outlive this. `control`: of the worker, if the task is offloaded.
+    // `region` and `devices` outlive this. `control`: of the worker, if the task is offloaded. It begins as
+    // it is in a mode that has it; where modes change, each is entered before its first job.
     PreparedTask(const RunConfig& config, std::uint16_t index, const Catalogue& catalogue,
                  const Region<>& region, Devices& devices, SharedRun& shared,
                  WorkerControl<>::Master* control)
-        : config_(&config.tasks[index]),
+        : run_(&config),
+          config_(&config.tasks[index]),
+          plan_(&config.image.task(any_mode(config, index), index)),
           entry_(&catalogue.tasks[index]),
           index_(index),
           shared_(&shared),
@@ -170,19 +167,16 @@ class PreparedTask {
           record_(shared.rings.of_task(index)),
           in_(new_part(entry_->in.bytes)),
           out_(new_part(entry_->out.bytes)),
-          draw_(config.seed, index),
+          draw_(config.image.head().run.seed, index),
           dies_(config, index) {
-        for (const ChannelConfig& channel : config.channels) {
-            let_.push_back(channel.let);
-        }
         app::TaskSetup setup;
         setup.task = index;
-        setup.core = config_->core;
-        const bool waits_for_slot = config.cores[config_->core].policy == CorePolicy::three_phase;
-        setup.period = waits_for_slot ? ~Ticks{0} : Clock::from_ns(config_->period_ns);
-        setup.deadline = Clock::from_ns(config_->deadline_ns);
-        setup.give_up = Clock::from_ns(config_->give_up_ns);
-        setup.on_miss = config_->on_miss;
+        setup.core = static_cast<std::uint16_t>(plan_->core);
+        const bool waits_for_slot = config.policy(plan_->core) == plan::Policy::three_phase;
+        setup.period = waits_for_slot ? ~Ticks{0} : ticks_of(plan_->period);
+        setup.deadline = ticks_of(plan_->deadline);
+        setup.give_up = ticks_of(plan_->give_up);
+        setup.on_miss = plan_->on_miss;
         setup.in = in_.get();
         setup.in_bytes = entry_->in.bytes;
         setup.out = out_.get();
@@ -198,12 +192,11 @@ class PreparedTask {
         setup.writes = writes_.data();
         setup.write_count = static_cast<std::uint32_t>(writes_.size());
         if (control != nullptr) {
-            remote_ = entry_->master(region, entry_->name, *control, config_->on_miss);
-            sleeps_ = waits_asleep_ = config.cores[config_->core].wait_sleeps;
-            worker_sleeps_ = config.cores[*config_->worker].wait_sleeps;
+            remote_ = entry_->master(region, entry_->name, *control, plan_->on_miss);
             setup.computation = {this, &begin_remote, &finish_remote};
         }
-        if (control == nullptr || !config.changes.modes.empty()) {
+        take_levels(any_mode(config, index));
+        if (control == nullptr || config.changes_modes()) {
             local_ = local_step(catalogue);
         }
         if (control == nullptr) {
@@ -214,33 +207,36 @@ class PreparedTask {
     PreparedTask(const PreparedTask&) = delete;
     PreparedTask& operator=(const PreparedTask&) = delete;
 
-    // Releases count from `start`, for `duration_ns`. They are kept in nanoseconds and made ticks one by one:
-    // a period is not a whole number of ticks, and tasks would drift against one another. `first_job`: the
-    // number of the first one.
-    void begin(Ticks start, std::uint64_t duration_ns, std::uint64_t first_job = 0) {
+    // Releases count from `start`, for `duration`. They are kept in the image's ticks and made the clock's
+    // one by one: a period is not a whole number of these, and tasks would drift against one another.
+    // `first_job`: the number of the first one.
+    void begin(Ticks start, app::Time duration, std::uint64_t first_job = 0) {
         start_ = start;
-        end_ = start + Clock::from_ns(duration_ns);
+        end_ = start + ticks_of(duration);
         jobs_ = ~std::uint64_t{0};
-        if (config_->arrival) {
-            app::Distances distances = config_->distances_ns;
+        if (by_arrivals()) {
+            app::Distances distances = plan::release_of(run_->image, *plan_).distances;
             for (std::size_t k = 0; k < distances.count; ++k) {
-                const auto ns = static_cast<std::uint64_t>(distances.least[k]);
-                distances.least[k] = static_cast<app::Time>(Clock::from_ns(ns));
+                distances.least[k] = static_cast<app::Time>(ticks_of(distances.least[k]));
             }
-            arrivals_ = {shared_->arrivals[index_], Clock::from_ns(config_->period_ns),
-                         Clock::from_ns(config_->jitter_ns), distances};
-        } else if (config_->extra_gap_ns == 0) {
-            jobs_ = first_job + planned_jobs(*config_, duration_ns);
+            arrivals_ = {shared_->arrivals[index_], ticks_of(plan_->period), ticks_of(plan_->jitter),
+                         distances};
+        } else if (plan_->extra_gap == 0) {
+            jobs_ = first_job + planned_jobs(*plan_, duration);
             end_ = ~Ticks{0};
         }
-        releases_ = releases_of(*config_, draw_, first_job);
+        releases_ = releases_of(run_->image, *plan_, draw_, first_job);
     }
     [[nodiscard]] std::uint64_t next_job() const noexcept { return job(); }
 
-    // Takes up the task's configuration in the mode that is entered. `config` outlives this.
-    void enter(const TaskConfig& config) noexcept {
-        config_ = &config;
-        const bool away = remote_ != nullptr && config.worker.has_value();
+    // Takes up the task as it is in the mode that is entered, and in which it does not rest.
+    void enter(std::uint32_t mode) noexcept {
+        plan_ = &run_->image.task(mode, index_);
+        take_levels(mode);
+        const bool away = remote_ != nullptr && plan_->worker != plan::none;
+        if (away) {
+            remote_->enter(plan_->on_miss);
+        }
         if (away && !at_worker_) {
             remote_->resume(local_->state(), out_.get());
         } else if (!away) {
@@ -249,11 +245,11 @@ class PreparedTask {
         at_worker_ = away;
         const app::Computation here{this, &begin_local, &finish_local};
         const app::Computation there{this, &begin_remote, &finish_remote};
-        sleeps_ = away && waits_asleep_;
-        runner_.enter(config.core, Clock::from_ns(config.period_ns), Clock::from_ns(config.deadline_ns),
-                      Clock::from_ns(config.give_up_ns), config.on_miss, away ? there : here);
-        if (stand_in_ != nullptr && config.stand_in) {
-            stand_in_->enter(*config.stand_in);
+        runner_.enter(static_cast<std::uint16_t>(plan_->core), ticks_of(plan_->period),
+                      ticks_of(plan_->deadline), ticks_of(plan_->give_up), plan_->on_miss,
+                      away ? there : here);
+        if (stand_in_ != nullptr) {
+            stand_in_->enter(*plan_);
         }
     }
     // Its state is here, wherever it was computed last. Between two jobs, none of which is under way.
@@ -319,23 +315,28 @@ class PreparedTask {
     }
 
     [[nodiscard]] const TaskConfig& config() const noexcept { return *config_; }
+    // As it is in the present mode.
+    [[nodiscard]] const plan::Task& planned() const noexcept { return *plan_; }
+    // The kernel's priorities above the run's base: larger is more urgent.
+    [[nodiscard]] int level() const noexcept { return level_; }
+    [[nodiscard]] int threshold_level() const noexcept { return threshold_level_; }
     [[nodiscard]] std::uint16_t index() const noexcept { return index_; }
     // True if the next release is known: by time always, by arrivals once its block is there.
-    [[nodiscard]] bool released() noexcept { return !config_->arrival || arrivals_.known(); }
+    [[nodiscard]] bool released() noexcept { return !by_arrivals() || arrivals_.known(); }
     // The instant of a release that is known.
     [[nodiscard]] Ticks nominal() const noexcept {
-        return config_->arrival ? arrivals_.nominal() : tick_of(releases_.nominal());
+        return by_arrivals() ? arrivals_.nominal() : tick_of(releases_.nominal());
     }
     [[nodiscard]] Ticks ready() const noexcept {
-        return config_->arrival ? arrivals_.actual() : tick_of(releases_.actual());
+        return by_arrivals() ? arrivals_.actual() : tick_of(releases_.actual());
     }
     [[nodiscard]] Ticks absolute_deadline() const noexcept {
-        return config_->arrival ? arrivals_.nominal() + Clock::from_ns(config_->deadline_ns)
-                                : tick_of(releases_.nominal() + static_cast<app::Time>(config_->deadline_ns));
+        return by_arrivals() ? arrivals_.nominal() + ticks_of(plan_->deadline)
+                             : tick_of(releases_.nominal() + plan_->deadline);
     }
     // By arrivals: at the run's end, once nothing that came before it is left.
     [[nodiscard]] bool done() noexcept {
-        const bool over = config_->arrival && Clock::now() >= end_;
+        const bool over = by_arrivals() && Clock::now() >= end_;
         return released() ? job() >= jobs_ || nominal() >= end_ : over;
     }
     // Sleeps if the release is not known: until a block is announced, or for a while, so that the end of the
@@ -363,11 +364,11 @@ class PreparedTask {
         line_->job.store(number, std::memory_order_relaxed);
         // Should the process die in it, its number is not used again.
         line_->next_job.store(job() + 1, std::memory_order_relaxed);
-        line_->core.store(config_->core, std::memory_order_relaxed);
+        line_->core.store(plan_->core, std::memory_order_relaxed);
         line_->began.store(Clock::now(), std::memory_order_relaxed);
         current() = line_;
         dies_.begins(job());
-        if (config_->arrival && arrivals_.early() != 0) {
+        if (by_arrivals() && arrivals_.early() != 0) {
             runner_.event(Event::early_arrival, arrivals_.early());
         }
         runner_.begin(nominal(), ready(), absolute_deadline(), number);
@@ -395,6 +396,19 @@ class PreparedTask {
     }
 
   private:
+    // Where a worker computes it, if there is such a mode.
+    static std::uint32_t any_mode(const RunConfig& config, std::uint16_t index) {
+        const auto away =
+            config.first_mode(index, [](const plan::Task& t) { return t.worker != plan::none; });
+        return away ? *away : config.first_mode(index, [](const plan::Task&) { return true; }).value_or(0);
+    }
+    void take_levels(std::uint32_t mode) noexcept {
+        level_ = run_->level(mode, plan_->core, plan_->rank);
+        threshold_level_ = run_->level(mode, plan_->core, plan_->threshold);
+        sleeps_ = remote_ != nullptr && plan_->worker != plan::none && run_->waits_asleep(mode, plan_->core);
+        worker_sleeps_ = plan_->worker != plan::none && run_->waits_asleep(mode, plan_->worker);
+    }
+    [[nodiscard]] bool by_arrivals() const noexcept { return plan_->arrival != plan::none; }
     std::unique_ptr<LocalStep> local_step(const Catalogue& catalogue) {
         if (config_->remote_state.server.empty()) {
             return entry_->local();
@@ -417,8 +431,8 @@ class PreparedTask {
         }
     }
     void bind(const RunConfig& config, const Catalogue& catalogue, const Region<>& region, Devices& devices) {
-        if (config_->stand_in) {
-            auto input = std::make_shared<StandInSource>(draw_, *config_->stand_in);
+        if (entry_->stand_in) {
+            auto input = std::make_shared<StandInSource>(draw_, *plan_);
             stand_in_ = input.get();
             add_read(std::move(input), 0, app::no_channel);
         }
@@ -484,22 +498,20 @@ class PreparedTask {
     }
 
     [[nodiscard]] std::uint64_t job() const noexcept {
-        return config_->arrival ? arrivals_.job() : releases_.job();
+        return by_arrivals() ? arrivals_.job() : releases_.job();
     }
     void next() noexcept {
-        if (config_->arrival) {
+        if (by_arrivals()) {
             arrivals_.next();
         } else {
             releases_.next();
         }
     }
 
-    [[nodiscard]] Ticks tick_of(app::Time ns) const noexcept {
-        return start_ + Clock::from_ns(static_cast<std::uint64_t>(ns));
-    }
+    [[nodiscard]] Ticks tick_of(app::Time time) const noexcept { return start_ + ticks_of(time); }
 
     [[nodiscard]] bool logical(std::uint16_t channel) const {
-        return channel == app::no_channel || let_[channel];
+        return channel == app::no_channel || run_->image.channel(channel).let;
     }
 
     static void begin_local(void* self, const std::byte* /*in*/, bool reset, Job& /*job*/) noexcept {
@@ -512,7 +524,7 @@ class PreparedTask {
         const Ticks from = LinuxPort::timestamp();
         task.local_->run(task.in_.get(), out);
         job.compute = LinuxPort::timestamp() - from;
-        if (task.checkpoint_ != nullptr && task.config_->checkpoint) {
+        if (task.checkpoint_ != nullptr && task.plan_->checkpoint) {
             task.dies_.step();
             task.checkpoint_->commit();
             task.dies_.step();
@@ -525,7 +537,7 @@ class PreparedTask {
         task.answers_before_ = task.line_->answers.load(std::memory_order_acquire);
         task.remote_->begin(in, reset);
         if (task.worker_sleeps_) {
-            CoreLine& worker = task.shared_->cores[*task.config_->worker];
+            CoreLine& worker = task.shared_->cores[task.plan_->worker];
             ring_doorbell(worker.requests, worker.sleeping);
         }
     }
@@ -534,7 +546,7 @@ class PreparedTask {
         if (task.sleeps_) {
             sleep_for_doorbell(task.line_->answers, task.line_->awaited, task.answers_before_, give_up);
         }
-        const CoreLine& worker = task.shared_->cores[*task.config_->worker];
+        const CoreLine& worker = task.shared_->cores[task.plan_->worker];
         const offload::JobReport& report = task.remote_->finish(
             out, give_up,
             [](const void* of) {
@@ -542,11 +554,13 @@ class PreparedTask {
             },
             &worker);
         const bool alive = worker.alive.load(std::memory_order_relaxed) != 0;
-        return task.runner_.answered(report, *task.config_->worker,
+        return task.runner_.answered(report, static_cast<std::uint16_t>(task.plan_->worker),
                                      alive ? Event::worker_silent : Event::worker_lost);
     }
 
+    const RunConfig* run_;
     const TaskConfig* config_;
+    const plan::Task* plan_;
     const TaskEntry* entry_;
     std::uint16_t index_;
     SharedRun* shared_;
@@ -556,7 +570,6 @@ class PreparedTask {
     Part out_;
     app::Draw draw_;
     std::unique_ptr<LockedBuffer> rows_;
-    std::vector<bool> let_;  // by channel
     std::vector<app::ReadEnd> reads_;
     std::vector<app::WriteEnd> writes_;
     std::vector<std::shared_ptr<ReadSource>> sources_;
@@ -569,8 +582,9 @@ class PreparedTask {
     Checkpoint* checkpoint_ = nullptr;
     DiesInJob dies_;
     PendingJob pending_{};
-    bool at_worker_ = false;     // its state is with the worker
-    bool waits_asleep_ = false;  // for a worker
+    int level_ = 0;
+    int threshold_level_ = 0;
+    bool at_worker_ = false;  // its state is with the worker
     bool sleeps_ = false;
     bool worker_sleeps_ = false;
     std::uint32_t answers_before_ = 0;

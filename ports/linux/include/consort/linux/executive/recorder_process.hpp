@@ -137,8 +137,8 @@ class RecorderProcess {
                 return true;
             }
         }
-        for (std::size_t i = 0; i < config_->cores.size(); ++i) {
-            if (config_->cores[i].policy == CorePolicy::worker && shared_->cores[i].alive.load() != 0) {
+        for (std::uint32_t i = 0; i < config_->cores.size(); ++i) {
+            if (config_->is_worker(i) && shared_->cores[i].alive.load() != 0) {
                 return true;
             }
         }
@@ -148,7 +148,7 @@ class RecorderProcess {
     // Passes a command's request to the coordinator of modes.
     void pass_request_on() {
         const std::uint32_t asked = summary_ ? summary_->take_request() : 0;
-        if (asked != 0 && asked <= config_->changes.modes.size()) {
+        if (asked != 0 && asked <= config_->modes.size()) {
             shared_->run[0].asked.store(asked, std::memory_order_release);
             ring_doorbell(shared_->run[0].acknowledgements, shared_->run[0].acknowledgements_awaited);
         }

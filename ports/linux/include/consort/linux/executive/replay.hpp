@@ -134,7 +134,7 @@ class Replay {
     // The time in one mode; where none changes, the whole run.
     struct Stay {
         Ticks begin;
-        const std::vector<TaskConfig>* tasks;
+        std::uint32_t mode;
         std::vector<std::uint64_t> first_jobs;  // by task
     };
 
@@ -191,7 +191,11 @@ class Replay {
         const bool crashed = std::any_of(events.begin(), events.end(), [this](const Event& event) {
             return event.task == only_ && (event.kind == Event::crashed || event.kind == Event::over_budget);
         });
-        if (!crashed || config_.cores[config_.tasks[only_].core].policy == CorePolicy::three_phase) {
+        if (!crashed) {
+            return {};
+        }
+        const plan::Task& planned = config_.image.task(a_mode_of(only_), static_cast<std::uint32_t>(only_));
+        if (config_.policy(planned.core) == plan::Policy::three_phase) {
             return {};
         }
         Job next{};
@@ -204,7 +208,7 @@ class Replay {
             }
         }
         next.task = static_cast<std::uint16_t>(only_);
-        next.core = config_.tasks[only_].core;
+        next.core = static_cast<std::uint16_t>(planned.core);
         if (const auto& rows = tasks_[only_].rows) {
             next.input =
                 static_cast<std::uint32_t>(executed % (rows->size() / tasks_[only_].entry->in.bytes));
@@ -213,9 +217,8 @@ class Replay {
         while (releases.job() < next.seq) {
             releases.next();
         }
-        const bool by_time = !config_.tasks[only_].arrival;
-        next.release =
-            by_time ? start_ + Clock::from_ns(static_cast<std::uint64_t>(releases.nominal())) : next.start;
+        const bool by_time = planned.arrival == plan::none;
+        next.release = by_time ? start_ + ticks_of(releases.nominal()) : next.start;
         next.start = std::max(next.start, next.release);
         return next;
     }
@@ -225,7 +228,7 @@ class Replay {
         task.entry = &catalogue_.tasks[i];
         task.config = &config_.tasks[i];
         task.predictable = !task.entry->stand_in;
-        task.releases = releases_of(*task.config, app::Draw(config_.seed, i));
+        task.releases = releases_in(a_mode_of(i), i);
         task.step = task.entry->local();
         task.in = new_part(task.entry->in.bytes);
         task.out = new_part(task.entry->out.bytes);
@@ -256,6 +259,16 @@ class Replay {
         return task;
     }
 
+    [[nodiscard]] std::uint32_t a_mode_of(std::size_t task) const {
+        return config_.first_mode(task, [](const plan::Task&) { return true; }).value_or(0);
+    }
+    [[nodiscard]] app::Releases releases_in(std::uint32_t mode, std::size_t task,
+                                            std::uint64_t first_job = 0) const {
+        const plan::Image& image = config_.image;
+        return releases_of(image, image.task(mode, static_cast<std::uint32_t>(task)),
+                           app::Draw(image.head().run.seed, task), first_job);
+    }
+
     // A driver leads out of the run: nothing is written to it a second time, and it is asked again only for
     // the task that a debugger is to see.
     void bind_device(Replayed& task, const Binding& b, bool seen) {
@@ -283,15 +296,14 @@ class Replay {
     }
 
     void load_stays(const std::vector<Job>& jobs) {
-        stays_.push_back({start_, &config_.tasks, std::vector<std::uint64_t>(tasks_.size(), 0)});
-        const auto& modes = config_.changes.modes;
-        if (modes.empty()) {
+        stays_.push_back({start_, 0, std::vector<std::uint64_t>(tasks_.size(), 0)});
+        if (!config_.changes_modes()) {
             return;
         }
         stays_.clear();
         for (const Event& event : load_rows<Event>(raw_ / "events.bin")) {
-            if (event.kind == Event::mode_entered && event.value < modes.size()) {
-                stays_.push_back({event.time, &modes[event.value].tasks,
+            if (event.kind == Event::mode_entered && event.value < config_.modes.size()) {
+                stays_.push_back({event.time, static_cast<std::uint32_t>(event.value),
                                   std::vector<std::uint64_t>(tasks_.size(), ~std::uint64_t{0})});
             }
         }
@@ -313,23 +325,22 @@ class Replay {
     }
 
     // The instant at which a job's output is there under logical execution time. As the executive had it:
-    // from the release in nanoseconds, not from its tick.
+    // from the release in the image's ticks, not from its tick.
     Ticks visible(Replayed& task, const Job& job) {
         const std::size_t here = stay_at(job.release);
         const Stay& stay = stays_[here];
-        const TaskConfig& config = (*stay.tasks)[job.task];
-        if (config.arrival) {
-            return job.release + Clock::from_ns(config.deadline_ns);
+        const plan::Task& planned = config_.image.task(stay.mode, job.task);
+        if (planned.arrival != plan::none) {
+            return job.release + ticks_of(planned.deadline);
         }
         if (task.stay != here) {
             task.stay = here;
-            task.releases = releases_of(config, app::Draw(config_.seed, job.task), stay.first_jobs[job.task]);
+            task.releases = releases_in(stay.mode, job.task, stay.first_jobs[job.task]);
         }
         while (task.releases.job() < job.seq) {
             task.releases.next();
         }
-        return stay.begin +
-               Clock::from_ns(static_cast<std::uint64_t>(task.releases.nominal()) + config.deadline_ns);
+        return stay.begin + ticks_of(task.releases.nominal() + planned.deadline);
     }
 
     void redo(const Job& job) {
@@ -425,8 +436,8 @@ class Replay {
         for (const Operation& op : found->second) {
             for (const Binding& b : catalogue_.bindings) {
                 const bool reads = b.open_reader != nullptr;
-                if (b.task == task.config->name && b.source == config_.channels[op.channel].name &&
-                    !b.device && reads == reading && (b.open_reader != nullptr || b.open_writer != nullptr)) {
+                if (b.task == task.config->name && b.source == config_.channels[op.channel] && !b.device &&
+                    reads == reading && (b.open_reader != nullptr || b.open_writer != nullptr)) {
                     f(op, b);
                 }
             }

@@ -73,17 +73,18 @@ class RunRegion {
             refuse("the region", maker.refusal());
         }
         for (std::size_t i = 0; i < catalogue_.tasks.size(); ++i) {
-            if (config_.tasks[i].worker) {
+            if (config_.offloaded(i)) {
                 catalogue_.tasks[i].add_channels(maker.value(), catalogue_.tasks[i].name);
             }
         }
         for (const ChannelEntry& channel : catalogue_.channels) {
             channel.add(maker.value(), channel.name);
         }
-        for (const CoreConfig& core : config_.cores) {
-            if (core.policy == CorePolicy::worker) {
-                if (const auto added = maker.value().add<WorkerControl<>>(control_name(core)); !added) {
-                    refuse(control_name(core), added.refusal());
+        for (std::uint32_t core = 0; core < config_.cores.size(); ++core) {
+            if (config_.is_worker(core)) {
+                const std::string name = control_name(config_.cores[core]);
+                if (const auto added = maker.value().add<WorkerControl<>>(name); !added) {
+                    refuse(name, added.refusal());
                 }
             }
         }

@@ -53,7 +53,7 @@ class StuckSteps {
         const RunLine& run = shared_->run[0];
         const Ticks start = run.start.load();
         const bool ends = shared_->stopping() || run.stop_workers.load() != 0 ||
-                          (start != 0 && now > start + Clock::from_ns(config_->duration_ns));
+                          (start != 0 && now > start + ticks_of(config_->duration()));
         if (over_ == 0 && ends) {
             over_ = now;
         }
@@ -106,8 +106,9 @@ class StuckSteps {
         for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
             const TaskLine& task = shared_->tasks[i];
             const Ticks began = task.began.load();
-            const bool moves = !config_->changes.modes.empty();
-            if (began == 0 || (moves ? task.core.load() : config_->tasks[i].core) != core) {
+            const bool here =
+                config_->changes_modes() ? task.core.load() == core : config_->releases(core, i);
+            if (began == 0 || !here) {
                 continue;
             }
             const auto late = overdue(core, i, began, now);
@@ -124,10 +125,9 @@ class StuckSteps {
         if (began == 0 || now < began) {
             return std::nullopt;
         }
-        const TaskConfig& config = config_->tasks[task];
-        const bool after_end =
-            over_ != 0 && now > std::max(over_, began) + Clock::from_ns(config.deadline_ns);
-        if (!after_end && now - began < Clock::from_ns(config.budget_ns)) {
+        const Ticks deadline = ticks_of(config_->longest_deadline(task));
+        const bool after_end = over_ != 0 && now > std::max(over_, began) + deadline;
+        if (!after_end && now - began < Clock::from_ns(config_->tasks[task].budget_ns)) {
             return std::nullopt;
         }
         return Began{began, {core, task, now - began, after_end}};

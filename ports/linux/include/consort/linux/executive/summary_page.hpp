@@ -101,6 +101,7 @@ class SummaryPage {
         }
         cores_.resize(config.cores.size());
         medians_.resize(config.tasks.size());
+        mode_ = config.image.head().first;
         publish(SummaryHead::before_start, 0);
     }
 
@@ -125,7 +126,8 @@ class SummaryPage {
             medians_[job.task].add_endless();
             return;
         }
-        const auto deadline = static_cast<std::int64_t>(config_->tasks[job.task].deadline_ns);
+        const plan::Task& planned = config_->image.task(mode_, job.task);
+        const std::int64_t deadline = planned.deadline / 1000;
         task.response_last_ns = distance(job.release, job.finish);
         task.lateness_last_ns = task.response_last_ns - deadline;
         task.start_last_ns = distance(job.ready, job.start);
@@ -136,6 +138,7 @@ class SummaryPage {
     }
 
     void add(const Event& event) {
+        mode_ = event.kind == Event::mode_entered ? static_cast<std::uint32_t>(event.value) : mode_;
         if (event.kind == Event::block_corrupt) {
             ++head_.blocks_corrupt;
         }
@@ -163,7 +166,8 @@ class SummaryPage {
         for (std::size_t ring = 0; ring < lost.size(); ++ring) {
             head_.records_lost += lost[ring];
             if (ring < tasks) {
-                cores_[config_->tasks[ring].core].records_lost += lost[ring];
+                const auto mode = config_->first_mode(ring, [](const plan::Task&) { return true; });
+                cores_[config_->image.task(mode.value_or(0), ring).core].records_lost += lost[ring];
             } else if (ring < tasks + cores_.size()) {
                 cores_[ring - tasks].records_lost += lost[ring];
             }
@@ -236,6 +240,7 @@ class SummaryPage {
     std::vector<TaskSummary> tasks_;
     std::vector<CoreSummary> cores_;
     std::vector<RunningMedian> medians_;
+    std::uint32_t mode_ = 0;  // that was entered last
 };
 
 }  // namespace consort::linux_port

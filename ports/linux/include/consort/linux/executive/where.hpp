@@ -32,20 +32,20 @@ namespace consort::linux_port {
     if (const std::uint32_t serving = shared.cores[core].serving.load(); serving != 0) {
         return static_cast<std::uint16_t>(serving - 1);
     }
-    const bool moves = !config.changes.modes.empty();
+    const bool moves = config.changes_modes();
     std::uint16_t begun = Event::none;
     for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {
-        const TaskConfig& task = config.tasks[i];
         const TaskLine& line = shared.tasks[i];
-        const bool serves = moves ? config.serves(core, i) : task.worker == core;
-        const bool releases = (moves ? line.core.load() : task.core) == core;
-        const bool others = !moves && task.worker && !serves && shared.cores[*task.worker].deaths.load() != 0;
+        const bool serves = config.serves(core, i);
+        const bool releases = moves ? line.core.load() == core : config.releases(core, i);
+        const bool others = !moves && config.offloaded(i) && !serves &&
+                            shared.cores[config.image.task(0, i).worker].deaths.load() != 0;
         if ((serves || releases) && line.fault.load() != 0 && !others) {
             return i;
         }
         // In a job of its own before one that it may only be waiting for.
         if (releases && line.began.load() != 0 &&
-            (begun == Event::none || (config.tasks[begun].worker && !task.worker))) {
+            (begun == Event::none || (config.offloaded(begun) && !config.offloaded(i)))) {
             begun = i;
         }
     }
@@ -62,7 +62,7 @@ namespace consort::linux_port {
     };
     for (std::uint16_t i = 0; i < config.cores.size(); ++i) {
         const CoreLine& line = shared.cores[i];
-        const bool releases = config.cores[i].policy != CorePolicy::worker;
+        const bool releases = !config.is_worker(i);
         if (!used(config, i)) {
             continue;
         }

@@ -6,9 +6,8 @@
 
 #include <time.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -42,14 +41,17 @@ class WorkerProcess {
         const RealtimeGuard realtime(realtime_options(*config_, *core_, config_->priority));
         shared_->realtime[index_].set(realtime.achieved());
         auto* control = open_or_refuse<WorkerControl<>>(region, control_name(*core_));
-        for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
-            const TaskConfig& task = config_->tasks[i];
-            if (config_->serves(index_, i)) {
-                served_.push_back({i, task.worker_rank, catalogue_->tasks[i].server(region, task.name)});
+        for (std::uint32_t mode = 0; mode < config_->image.head().modes; ++mode) {
+            std::vector<Served>& order = orders_.emplace_back();
+            for (const std::uint16_t task : config_->served_by(index_, mode)) {
+                auto& step = steps_[task];
+                if (!step) {
+                    step = catalogue_->tasks[task].server(region, config_->tasks[task].name);
+                }
+                order.push_back({task, step.get()});
             }
         }
-        std::stable_sort(served_.begin(), served_.end(),
-                         [](const Served& a, const Served& b) { return a.rank > b.rank; });
+        enter(config_->image.head().first);
         // Constructed last: its epoch says that everything above is attached.
         ServingWorker side(*control, *shared_, shared_->cores[index_]);
         shared_->cores[index_].ready.fetch_add(1, std::memory_order_release);
@@ -59,9 +61,13 @@ class WorkerProcess {
   private:
     struct Served {
         std::uint16_t task;
-        int rank;
-        std::unique_ptr<ServedStep> step;
+        ServedStep* step;
     };
+
+    void enter(std::uint32_t mode) noexcept {
+        order_ = &orders_[mode];
+        sleeps_ = config_->waits_asleep(mode, index_) || !config_->uses(mode, index_);
+    }
 
     int serve(ServingWorker& control) {
         ThreadWatch watch(events_, index_);
@@ -72,7 +78,9 @@ class WorkerProcess {
         ModeSteps::Member modes(shared_->modes[0], shared_->acknowledgement(index_));
         while (shared_->run[0].stop_workers.load(std::memory_order_relaxed) == 0) {
             const std::uint32_t seen = line.requests.load(std::memory_order_seq_cst);
-            modes.observe();
+            if (modes.observe()) {
+                enter(modes.step().mode);
+            }
             const Status status = poll(control);
             if (status == Status::peer_fault) {
                 return 1;
@@ -83,7 +91,7 @@ class WorkerProcess {
                 note_acknowledgement(*shared_);
             }
             Ticks now = Clock::now();
-            if (status == Status::would_block && core_->wait_sleeps) {
+            if (status == Status::would_block && sleeps_) {
                 control.beat();
                 // Not for long: its pulse is to be seen, and the run's end.
                 sleep_for_doorbell(line.requests, line.sleeping, seen, now + patience_);
@@ -121,7 +129,7 @@ class WorkerProcess {
 
     // Ends at the first job served, so that the most urgent task is looked at first again.
     Status poll(ServingWorker& control) {
-        for (Served& served : served_) {
+        for (const Served& served : *order_) {
             offload::ServedJob job{};
             TaskLine& line = shared_->tasks[served.task];
             PreparedTask::current() = &line;
@@ -146,7 +154,10 @@ class WorkerProcess {
     const Catalogue* catalogue_;
     SharedRun* shared_;
     app::RingWriter events_;
-    std::vector<Served> served_;
+    std::map<std::uint16_t, std::unique_ptr<ServedStep>> steps_;
+    std::vector<std::vector<Served>> orders_;  // by mode, the most urgent first
+    const std::vector<Served>* order_ = nullptr;
+    bool sleeps_ = false;
     Ticks patience_ = Clock::from_ns(1'000'000);
 };
 

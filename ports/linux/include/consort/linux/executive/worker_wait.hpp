@@ -25,10 +25,12 @@ class WorkerWait {
     // `now`: it has just slept, or begun.
     WorkerWait(const RunConfig& config, const SharedRun& shared, std::uint16_t core, Ticks now)
         : shared_(&shared), one_in_(config.cores[core].sleep_one_in), rested_(now) {
-        for (const TaskConfig& task : config.tasks) {
-            if (task.worker && *task.worker == core &&
-                std::find(masters_.begin(), masters_.end(), task.core) == masters_.end()) {
-                masters_.push_back(task.core);
+        for (std::uint32_t row = 0; row < config.image.count(plan::Table::tasks); ++row) {
+            const plan::Task& task = config.image.task(0, row);
+            const auto master = static_cast<std::uint16_t>(task.core);
+            if (!task.rests && task.worker == core &&
+                std::find(masters_.begin(), masters_.end(), master) == masters_.end()) {
+                masters_.push_back(master);
             }
         }
     }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan image of a program: who does what when, and in virtual time how long everything takes."""
+"""The plan image of a run: who does what when, and in virtual time how long everything takes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from consort.analysis.fail_over import checkpoint
@@ -14,10 +15,9 @@ from consort.analysis.offload_costs import offload_costs
 from consort.analysis.scratchpad import moved
 from consort.errors import BadInput
 from consort.model import BadDescription
-from consort.plan import ModePlans, Plan, PlannedChannel, PlannedTask
+from consort.plan import ModePlans, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.arrivals import releasing
 from consort.plan.image import Encoder, names_of
-from consort.run.config import device_period_ps
 from consort.run.source import carried
 from consort.simulate.build import SHORTEST_PS
 from consort.simulate.engine import ARRIVAL, Choice
@@ -31,6 +31,33 @@ EXECUTION: Choice = "uniform"
 def keeping(layouts: Mapping[str, Any]) -> list[str]:
     """The tasks that keep data from job to job, as a program describes them."""
     return [known["name"] for known in layouts["tasks"] if known["state"]["bytes"]]
+
+
+def acting(plan: Plan) -> list[PlannedDevice]:
+    """The devices of a program that act: plants and drivers that something is bound to."""
+    return [
+        device
+        for device in plan.devices.values()
+        if device.kind in ("plant", "driver") and (device.readers or device.writers)
+    ]
+
+
+def device_period_ps(plan: Plan, channel: PlannedChannel) -> int:
+    """The period at which a device that is only described writes a channel: as often as its messages may
+    come; without a figure, once for each period of its fastest reader. 0: no task reads it."""
+    if channel.min_interarrival_ps is not None:
+        return channel.min_interarrival_ps
+    readers = [plan.tasks[name].period_ps for name in channel.readers if name in plan.tasks]
+    return min(readers, default=0)
+
+
+def write_image(
+    plans: ModePlans, described: Mapping[str, Any], duration_ps: int, folder: Path, time_scale: int = 1
+) -> Path:
+    """The file of the image for a program that described itself like this."""
+    file = folder / "plan.img"
+    file.write_bytes(plan_image(plans, described["plan"], keeping(described), duration_ps, time_scale))
+    return file
 
 
 def plan_image(
@@ -99,6 +126,7 @@ class _Image:
             "cores": len(self.cores),
             "tasks": len(self.tasks),
             "agreement": 0 if changes is None else changes.agreement_ps * self.scale,
+            "detection": 0 if changes is None else (changes.detection_ps or 0) * self.scale,
         }
         tables: dict[str, Sequence[Any]] = {
             "cores": cores,
@@ -106,9 +134,17 @@ class _Image:
             "dmas": self._dmas(),
             "ends": self.ends,
             "channels": [self._channel(channel) for channel in self.channels.values()],
+            "devices": [
+                {"period": 0 if device.period_ps is None else device.period_ps * self.scale}
+                for device in acting(self.whole)
+            ],
             "requests": [
                 {"at": at * self.scale, "to": names.index(to)}
                 for at, to in (() if changes is None else changes.requests)
+            ],
+            "fail_overs": [
+                {"core": self.cores.index(core), "to": names.index(to)}
+                for core, to in ({} if changes is None else changes.fail_over).items()
             ],
             "times": self.times,
             "names": names_of(self.tasks, self.channels),
@@ -158,6 +194,7 @@ class _Image:
             "skips": False,
             "one_in_flight": False,
             "until_deadline": until_deadline,
+            "checkpoint": task is not None and task.checkpoint is not None,
         }
         if task is None:
             return row | self._rows("distances", self.times, []) | self._rows("ends", self.ends, [])
@@ -168,9 +205,9 @@ class _Image:
         row["on_miss"] = task.on_miss
         row["skips"] = task.execution != "three-phase"
         row["one_in_flight"] = name in self.keeps
-        channel = releasing(plan, name)
-        if channel is not None:
-            row["arrival"] = self.places[channel.name]
+        # A machine in virtual time follows no device.
+        if task.arrival is not None and not (self.timed and releasing(plan, name) is None):
+            row["arrival"] = self.places[task.arrival]
         give_up = task.deadline_ps if task.give_up_ps is None else task.give_up_ps
         for key, time in (
             ("period", task.period_ps),
@@ -189,8 +226,13 @@ class _Image:
     def _execution(self, figures: Figures, task: PlannedTask, row: dict[str, Any]) -> None:
         plan = figures.plan
         if task.worker is not None:
+            assert task.worker_rank is not None
             row["worker"] = self.cores.index(task.worker)
+            row["worker_rank"] = len(plan.cores[task.worker].serves) - task.worker_rank
         if not self.timed:
+            # For stand-ins. Computing cannot be stretched: they take their time.
+            row["wcet"] = task.wcet_ps or 0
+            row["bcet"] = row["wcet"] if task.bcet_ps is None else task.bcet_ps
             return
         assert task.wcet_ps is not None and task.bcet_ps is not None, "the plan refuses tasks without a wcet"
         try:
@@ -208,8 +250,7 @@ class _Image:
 
     def _offload(self, figures: Figures, task: PlannedTask, row: dict[str, Any]) -> None:
         plan = figures.plan
-        assert task.worker is not None and task.worker_rank is not None
-        row["worker_rank"] = len(plan.cores[task.worker].serves) - task.worker_rank
+        assert task.worker is not None
         costs = offload_costs(figures, task.name, sleeps=plan.cores[task.core].wait == "sleep", loaded=False)
         row["send"], row["receive"] = costs.send, costs.receive
         row["request"], row["response"] = costs.request + costs.read, costs.write + costs.answer
