@@ -123,7 +123,7 @@ class Executive {
     }
 
   private:
-    // What is said of the run's end, and its status. The record is complete afterwards.
+    // Says how the run ended, and returns its status. The record is complete afterwards.
     int conclude(const Outcome& outcome, std::chrono::milliseconds time_limit) {
         const ChildStatus& status = outcome.children[recorder_];
         for (const std::string& sentence : sentences_) {
@@ -311,7 +311,7 @@ class Executive {
             }
             line.alive.store(0);
         }
-        // Who is ended because the run is needs no words.
+        // A process that is ended because the run is needs no words.
         if (!good_end && !status.killed_by_supervisor) {
             explain(child, status, restarts, follows);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the programs of all descriptions have whose tasks are stand-ins: what others compile in, they read
-// from the plan image. Their blocks are one word.
+// One program for every description whose tasks are stand-ins: it reads from the plan image what other
+// programs compile in. Its blocks are one word.
 #include "consort/linux/executive/stand_ins.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an access to shared memory costs from one processor: a word that no cache holds, and a block that is
+// Measures accesses to shared memory from one processor: a word that no cache holds, and a block that is
 // copied out of it. Alone, and with a memory stream on every other processor.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it costs one processor to go from one SCHED_FIFO thread to another.
+// Measures the cost for one processor to go from one SCHED_FIFO thread to another.
 //
 //   yield     from a thread's sched_yield() to the other one's return from its own: the switch alone
 //   dispatch  from before a thread wakes one of higher priority to that one's first instruction

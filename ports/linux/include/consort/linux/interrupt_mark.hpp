@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a thread was interrupted in a stretch of its own code, at the price of reading one register: what
-// a clock cannot tell, because the code itself takes a time that nobody knows.
+// Tells if a thread was interrupted in a stretch of its own code, at the price of reading one register. A
+// clock cannot tell, because the code itself takes a time that nobody knows.
 //
 // x86-64: a return from an interrupt to user mode (IRET) replaces a null selector in ES, of which there are
 // four, by 0 (Intel SDM Vol. 2, IRET; Zhang et al., "SegScope", HPCA 2024). Addresses do not use ES in 64-bit

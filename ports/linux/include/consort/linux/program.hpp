@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the `main` of every program of this port has in common: the exit statuses.
+// The exit statuses that the `main` of every program of this port has in common.
 #pragma once
 
 #include <cstdio>

@@ -103,7 +103,7 @@ class SharedMemory {
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] int fd() const noexcept { return fd_; }
     // For named memory: true if the process that made it, or a child of it that has the descriptor, is there.
-    // What lies in the memory of a maker that is gone stays as it was. Always true in the maker itself.
+    // The contents of a memory whose maker is gone stay as they were. Always true in the maker itself.
     [[nodiscard]] bool maker_lives() const noexcept {
         struct flock asked = whole(F_RDLCK);
         return !unlink_.empty() || (::fcntl(fd_, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK);

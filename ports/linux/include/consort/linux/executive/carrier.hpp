@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What moves the blocks of one channel over a link: the link's engine with a DMA that copies, on the queue of
-// that channel (link/block_queue.hpp).
+// Moves the blocks of one channel over a link: the link's engine with a DMA that copies, on the queue of that
+// channel (link/block_queue.hpp).
 #pragma once
 
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program of the executive knows of its application: the types of its tasks, channels and devices.
+// A program of the executive knows of its application the types of its tasks, channels and devices.
 // The program that `consort run` makes from a description lists them and calls `executive`; everything else
 // of the run stands in a configuration file, so that a changed deadline compiles nothing:
 //

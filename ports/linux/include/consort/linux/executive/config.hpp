@@ -185,7 +185,7 @@ struct RunConfig {
         }
         return tasks - static_cast<int>(rank);
     }
-    // Of all modes: for whoever does not know which one a job is of.
+    // The longest of all modes: a caller may not know which one a job is of.
     [[nodiscard]] app::Time longest_deadline(std::size_t task) const {
         app::Time longest = 0;
         for (std::uint32_t mode = 0; mode < image.head().modes; ++mode) {

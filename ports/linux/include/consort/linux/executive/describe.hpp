@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program says of itself. With --describe: the layouts of its tasks' parts, of its channels' blocks
-// and of the record's structs, as the compiler has them. Python makes its dtypes of these. With --parts: what
-// a task's image for another machine is made of beside its instructions.
+// A program describes itself. With --describe: the layouts of its tasks' parts, of its channels' blocks
+// and of the record's structs, as the compiler has them. Python makes its dtypes of these. With --parts: the
+// parts of a task's image for another machine beside its instructions.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a core's process does for one of its tasks when modes change (consort/app/mode_steps.hpp): withholds
+// A core's process handles one of its tasks in a change of modes (consort/app/mode_steps.hpp): it withholds
 // its releases, says when its last job has ended, gives it away or takes it over, and goes on in the new
 // mode.
 #pragma once

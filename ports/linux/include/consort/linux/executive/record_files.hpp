@@ -46,8 +46,8 @@ class RecordFiles {
         pending_ += count;
     }
 
-    // What another process wrote of a table of such rows, which is gone; it goes on behind the last whole
-    // row. Before anything is appended.
+    // Goes on behind the last whole row of a table that another process wrote, which is gone. Called before
+    // anything is appended.
     void take_up(std::size_t table, std::size_t row_bytes) {
         Table& to = tables_[table];
         const auto file = folder_ / (to.name + ".bin");
@@ -180,7 +180,7 @@ class RecordFiles {
 
     // A wake-up of the writing thread costs as much as copying this.
     static constexpr std::size_t least = std::size_t{1} << 18U;
-    // What a record lacks at most whose recorder was killed.
+    // A record whose recorder was killed lacks at most this much.
     static constexpr std::chrono::milliseconds longest{500};
 
     std::filesystem::path folder_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the processes of a run share beside the region: when it starts and stops, which of them live, what
-// each thread is at, and the rings of the record.
+// The processes of a run share, beside the region: when it starts and stops, which of them live, where each
+// thread is, and the rings of the record.
 #pragma once
 
 #include <atomic>

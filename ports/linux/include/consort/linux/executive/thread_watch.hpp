@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the machine did to a thread of the executive, as events of its core: gaps while it spun, late
-// wake-ups, and jobs in the middle of which it was interrupted or stopped.
+// Records the effects of the machine on a thread of the executive as events of its core: gaps while it
+// spun, late wake-ups, and jobs in the middle of which it was interrupted or stopped.
 #pragma once
 
 #include <algorithm>
