@@ -13,6 +13,7 @@
 
 #include "consort/app/executive.hpp"
 #include "consort/app/periodic.hpp"
+#include "fewer.hpp"
 
 namespace {
 
@@ -349,12 +350,7 @@ struct Seen {
     std::uint64_t unserved = 0, preempted = 0, fallbacks = 0, left = 0, abandoned = 0;
 };
 
-// One thread: what a sanitizer could find it finds in fewer systems.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t systems = 1'000;
-#else
-constexpr std::uint64_t systems = 10'000;
-#endif
+constexpr std::uint64_t systems = consort::test::fewer(10'000);
 
 template <bool parts>
 void compare(std::uint64_t seeds, Seen& seen) {

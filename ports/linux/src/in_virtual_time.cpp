@@ -433,8 +433,8 @@ class Computation {
         std::string text;
         if (task != Event::none) {
             // In the first mode that has it: where it was computed is known to nobody any more.
-            const auto mode = config_.first_mode(task, [](const plan::Task&) { return true; });
-            const auto core = static_cast<std::uint16_t>(config_.image.task(mode.value_or(0), task).core);
+            const std::uint32_t mode = config_.mode_with(task);
+            const auto core = static_cast<std::uint16_t>(config_.image.task(mode, task).core);
             text = "core " + config_.cores[core].name + ", task " + config_.tasks[task].name + ", job " +
                    std::to_string(shared_.tasks[task].job.load()) + ": ";
             const Event::Kind kind = ended_ ? Event::over_budget : Event::crashed;

@@ -23,9 +23,8 @@ def extra_numbers(request: Request, core: str, duration_ps: int, window: Window)
     if flow.stand_ins:
         values.append(request.seed)
     for task in flow.stand_ins:
-        assert task.wcet_ps is not None, "the plan refuses stand-ins without a wcet"
-        best = task.wcet_ps if task.bcet_ps is None else task.bcet_ps
-        values += [best // 1000, task.wcet_ps // 1000]
+        assert task.wcet_ps is not None and task.bcet_ps is not None, "a stand-in without a wcet is refused"
+        values += [task.bcet_ps // 1000, task.wcet_ps // 1000]
     planned = request.where.plan.cores[core]
     if planned.policy == THREE_PHASE:
         assert planned.slot is not None, "the plan refuses three-phase cores without a slot"

@@ -231,8 +231,7 @@ class _Image:
             row["worker_rank"] = len(plan.cores[task.worker].serves) - task.worker_rank
         if not self.timed:
             # For stand-ins. Computing cannot be stretched: they take their time.
-            row["wcet"] = task.wcet_ps or 0
-            row["bcet"] = row["wcet"] if task.bcet_ps is None else task.bcet_ps
+            row["wcet"], row["bcet"] = task.wcet_ps or 0, task.bcet_ps or 0
             return
         assert task.wcet_ps is not None and task.bcet_ps is not None, "the plan refuses tasks without a wcet"
         try:

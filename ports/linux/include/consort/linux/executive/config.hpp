@@ -134,6 +134,10 @@ struct RunConfig {
         }
         return std::nullopt;
     }
+    // The first mode, from the run's first one on, in which the task does not rest.
+    [[nodiscard]] std::uint32_t mode_with(std::size_t task) const {
+        return first_mode(task, [](const plan::Task&) { return true; }).value_or(0);
+    }
 
     // All tasks that a core computes for others, those that it serves in this mode first, the most urgent
     // before the others. Of the rest a request may be left that its master gave up.

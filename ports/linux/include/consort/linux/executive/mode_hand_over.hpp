@@ -55,14 +55,12 @@ class HandOverMemory {
 
     static std::vector<std::uint16_t> sides_of(const RunConfig& config, std::size_t task) {
         std::vector<std::uint16_t> found;
-        const plan::Head& head = config.image.head();
-        for (std::uint32_t k = 0; k < head.modes; ++k) {
-            const plan::Task& one =
-                config.image.task((head.first + k) % head.modes, static_cast<std::uint32_t>(task));
-            const auto core = static_cast<std::uint16_t>(one.core);
-            if (!one.rests && std::find(found.begin(), found.end(), core) == found.end()) {
-                found.push_back(core);
-            }
+        const auto elsewhere = [&found](const plan::Task& one) {
+            return std::find(found.begin(), found.end(), one.core) == found.end();
+        };
+        while (const auto mode = config.first_mode(task, elsewhere)) {
+            const plan::Task& one = config.image.task(*mode, static_cast<std::uint32_t>(task));
+            found.push_back(static_cast<std::uint16_t>(one.core));
         }
         if (found.size() > 2) {
             throw std::invalid_argument("task " + config.tasks[task].name + ": it moves between " +

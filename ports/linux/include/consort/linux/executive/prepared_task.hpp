@@ -400,7 +400,7 @@ class PreparedTask {
     static std::uint32_t any_mode(const RunConfig& config, std::uint16_t index) {
         const auto away =
             config.first_mode(index, [](const plan::Task& t) { return t.worker != plan::none; });
-        return away ? *away : config.first_mode(index, [](const plan::Task&) { return true; }).value_or(0);
+        return away ? *away : config.mode_with(index);
     }
     void take_levels(std::uint32_t mode) noexcept {
         level_ = run_->level(mode, plan_->core, plan_->rank);

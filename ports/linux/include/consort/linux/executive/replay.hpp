@@ -194,7 +194,8 @@ class Replay {
         if (!crashed) {
             return {};
         }
-        const plan::Task& planned = config_.image.task(a_mode_of(only_), static_cast<std::uint32_t>(only_));
+        const plan::Task& planned =
+            config_.image.task(config_.mode_with(only_), static_cast<std::uint32_t>(only_));
         if (config_.policy(planned.core) == plan::Policy::three_phase) {
             return {};
         }
@@ -228,7 +229,7 @@ class Replay {
         task.entry = &catalogue_.tasks[i];
         task.config = &config_.tasks[i];
         task.predictable = !task.entry->stand_in;
-        task.releases = releases_in(a_mode_of(i), i);
+        task.releases = releases_in(config_.mode_with(i), i);
         task.step = task.entry->local();
         task.in = new_part(task.entry->in.bytes);
         task.out = new_part(task.entry->out.bytes);
@@ -259,9 +260,6 @@ class Replay {
         return task;
     }
 
-    [[nodiscard]] std::uint32_t a_mode_of(std::size_t task) const {
-        return config_.first_mode(task, [](const plan::Task&) { return true; }).value_or(0);
-    }
     [[nodiscard]] app::Releases releases_in(std::uint32_t mode, std::size_t task,
                                             std::uint64_t first_job = 0) const {
         const plan::Image& image = config_.image;

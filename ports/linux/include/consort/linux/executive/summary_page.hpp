@@ -166,8 +166,8 @@ class SummaryPage {
         for (std::size_t ring = 0; ring < lost.size(); ++ring) {
             head_.records_lost += lost[ring];
             if (ring < tasks) {
-                const auto mode = config_->first_mode(ring, [](const plan::Task&) { return true; });
-                cores_[config_->image.task(mode.value_or(0), ring).core].records_lost += lost[ring];
+                const std::uint32_t mode = config_->mode_with(ring);
+                cores_[config_->image.task(mode, ring).core].records_lost += lost[ring];
             } else if (ring < tasks + cores_.size()) {
                 cores_[ring - tasks].records_lost += lost[ring];
             }
