@@ -6,11 +6,13 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <sodium.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
@@ -117,6 +119,25 @@ std::vector<std::string> providers() {
     return names;
 }
 
+// The provider shm names its memory by the process, and a process that is killed leaves it: the next one of
+// that number would be refused. Before its first endpoint a process has none of its own.
+void remove_what_a_namesake_left() {
+    static std::mutex mutex;
+    static pid_t looked = 0;
+    const std::scoped_lock lock(mutex);
+    if (looked == ::getpid()) {
+        return;
+    }
+    looked = ::getpid();
+    const std::string own = std::to_string(looked) + ":";
+    std::error_code failed;
+    for (const auto& each : std::filesystem::directory_iterator("/dev/shm", failed)) {
+        if (each.path().filename().string().starts_with(own)) {
+            std::filesystem::remove(each.path(), failed);
+        }
+    }
+}
+
 }  // namespace
 
 void FreeInfo::operator()(fi_info* info) const noexcept {
@@ -151,6 +172,7 @@ void Objects::open(const std::string& provider, std::uint64_t capabilities, cons
     const Info hints = hints_for(capabilities);
     hints->fabric_attr->prov_name = ::strdup(provider.c_str());
     if (provider == "shm") {
+        remove_what_a_namesake_left();
         // With virtual addresses this provider's client reaches into the server without asking for the key.
         hints->domain_attr->mr_mode &= ~FI_MR_VIRT_ADDR;
     }

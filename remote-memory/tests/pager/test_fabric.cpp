@@ -2,6 +2,7 @@
 //
 // Segments through libfabric, and what a client of one cannot reach.
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 
 #include "connection.hpp"
@@ -70,6 +71,30 @@ TEST_P(Fabric, PagesGoAndComeBack) {
     ASSERT_EQ(home->fetch({900, 2, -894}, nullptr, found), Outcome::good);
     EXPECT_EQ(page_crc(found.data), pages[2].crc);
     EXPECT_EQ(page_crc(found.data + found.step), pages[1].crc);
+}
+
+// A killed process of the same number left it.
+TEST_P(Fabric, MemoryOfANamesakeIsNotInTheWay) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        for (const char* endpoint : {":0", ":1"}) {
+            std::ofstream("/dev/shm/" + std::to_string(::getpid()) + ":" + std::to_string(::getuid()) +
+                          endpoint)
+                << "left";
+        }
+        try {
+            ::_exit(attach(wanted()) != nullptr ? 0 : 2);
+        } catch (const std::exception&) {
+            ::_exit(1);
+        }
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    for (const char* endpoint : {":0", ":1"}) {
+        const std::string left = std::to_string(child) + ":" + std::to_string(::getuid()) + endpoint;
+        ::unlink(("/dev/shm/" + left).c_str());
+    }
 }
 
 TEST_P(Fabric, NothingBeyondTheSegmentIsReached) {
