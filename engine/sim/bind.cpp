@@ -208,7 +208,9 @@ nb::dict plan_layouts() {
             const Leaf& leaf = Layout<Row>::leaves[i];
             nb::dict member;
             member["name"] = std::string(Layout<Row>::name(i).view());
-            member["type"] = std::string(leaf.is_signed != 0 ? "i" : "u") + std::to_string(leaf.size);
+            std::string type{leaf.is_signed != 0 ? 'i' : 'u'};
+            type += std::to_string(leaf.size);
+            member["type"] = type;
             member["offset"] = leaf.offset;
             member["count"] = leaf.count;
             members.append(member);

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -76,10 +75,20 @@ constexpr std::size_t initialisers_of_member() {
     }
 }
 
+// Most members are scalars: none of them takes {two values}, and one question per member is enough. A search
+// for each would cost a compiler the square of their number.
+template <class T, std::size_t At>
+constexpr bool takes_a_pair() {
+    return takes_nested<T>(std::make_index_sequence<At>{}, std::make_index_sequence<2>{},
+                           std::index_sequence<>{});
+}
+
 template <class T, std::size_t Total, std::size_t At = 0>
 constexpr std::size_t count_members() {
     if constexpr (At >= Total) {
         return 0;
+    } else if constexpr (!takes_a_pair<T, At>()) {
+        return 1 + count_members<T, Total, At + 1>();
     } else {
         return 1 + count_members<T, Total, At + initialisers_of_member<T, Total, At, Total - At>()>();
     }
@@ -88,73 +97,79 @@ constexpr std::size_t count_members() {
 template <class T>
 inline constexpr std::size_t member_count = count_members<T, initialiser_count<T>()>();
 
-template <class M>
-struct Ref {
-    const M* address;
-};
-
-template <class... M>
-constexpr auto refs(const M&... member) noexcept {
-    return std::tuple<Ref<M>...>{Ref<M>{__builtin_addressof(member)}...};
-}
-
+// Calls f with the members of an object, in order.
 // clang-format off
-template <class T>
-constexpr auto member_refs([[maybe_unused]] const T& o) noexcept {
+template <class T, class F>
+constexpr auto with_members([[maybe_unused]] const T& o, F&& f) noexcept {
     constexpr std::size_t n = member_count<T>;
     // NOLINTNEXTLINE(bugprone-branch-clone): who has more members than max_members is refused before (icc/layout.hpp).
-    if constexpr (n == 0) { return std::tuple<>{}; }
-    else if constexpr (n == 1) { const auto& [a] = o; return refs(a); }
-    else if constexpr (n == 2) { const auto& [a,b] = o; return refs(a,b); }
-    else if constexpr (n == 3) { const auto& [a,b,c] = o; return refs(a,b,c); }
-    else if constexpr (n == 4) { const auto& [a,b,c,d] = o; return refs(a,b,c,d); }
-    else if constexpr (n == 5) { const auto& [m0,m1,m2,m3,m4] = o; return refs(m0,m1,m2,m3,m4); }
-    else if constexpr (n == 6) { const auto& [m0,m1,m2,m3,m4,m5] = o; return refs(m0,m1,m2,m3,m4,m5); }
-    else if constexpr (n == 7) { const auto& [m0,m1,m2,m3,m4,m5,m6] = o; return refs(m0,m1,m2,m3,m4,m5,m6); }
-    else if constexpr (n == 8) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7); }
-    else if constexpr (n == 9) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8); }
-    else if constexpr (n == 10) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9); }
-    else if constexpr (n == 11) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10); }
-    else if constexpr (n == 12) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11); }
-    else if constexpr (n == 13) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12); }
-    else if constexpr (n == 14) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13); }
-    else if constexpr (n == 15) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14); }
-    else if constexpr (n == 16) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15); }
-    else if constexpr (n == 17) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16); }
-    else if constexpr (n == 18) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17); }
-    else if constexpr (n == 19) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18); }
-    else if constexpr (n == 20) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19); }
-    else if constexpr (n == 21) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20); }
-    else if constexpr (n == 22) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21); }
-    else if constexpr (n == 23) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22); }
-    else if constexpr (n == 24) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23); }
-    else if constexpr (n == 25) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24); }
-    else if constexpr (n == 26) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25); }
-    else if constexpr (n == 27) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26); }
-    else if constexpr (n == 28) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27); }
-    else if constexpr (n == 29) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28); }
-    else if constexpr (n == 30) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29); }
-    else if constexpr (n == 31) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30); }
-    else if constexpr (n == 32) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31); }
-    else if constexpr (n == 33) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32); }
-    else if constexpr (n == 34) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33); }
-    else if constexpr (n == 35) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34); }
-    else if constexpr (n == 36) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35); }
-    else if constexpr (n == 37) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36); }
-    else if constexpr (n == 38) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37); }
-    else if constexpr (n == 39) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38); }
-    else if constexpr (n == 40) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39); }
-    else if constexpr (n == 41) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40); }
-    else if constexpr (n == 42) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41); }
-    else if constexpr (n == 43) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42); }
-    else if constexpr (n == 44) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43); }
-    else if constexpr (n == 45) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44); }
-    else if constexpr (n == 46) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45); }
-    else if constexpr (n == 47) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45,m46] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45,m46); }
-    else if constexpr (n == 48) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45,m46,m47] = o; return refs(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45,m46,m47); }
-    else { return std::tuple<>{}; }
+    if constexpr (n == 0) { return f(); }
+    else if constexpr (n == 1) { const auto& [a] = o; return f(a); }
+    else if constexpr (n == 2) { const auto& [a,b] = o; return f(a,b); }
+    else if constexpr (n == 3) { const auto& [a,b,c] = o; return f(a,b,c); }
+    else if constexpr (n == 4) { const auto& [a,b,c,d] = o; return f(a,b,c,d); }
+    else if constexpr (n == 5) { const auto& [m0,m1,m2,m3,m4] = o; return f(m0,m1,m2,m3,m4); }
+    else if constexpr (n == 6) { const auto& [m0,m1,m2,m3,m4,m5] = o; return f(m0,m1,m2,m3,m4,m5); }
+    else if constexpr (n == 7) { const auto& [m0,m1,m2,m3,m4,m5,m6] = o; return f(m0,m1,m2,m3,m4,m5,m6); }
+    else if constexpr (n == 8) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7); }
+    else if constexpr (n == 9) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8); }
+    else if constexpr (n == 10) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9); }
+    else if constexpr (n == 11) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10); }
+    else if constexpr (n == 12) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11); }
+    else if constexpr (n == 13) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12); }
+    else if constexpr (n == 14) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13); }
+    else if constexpr (n == 15) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14); }
+    else if constexpr (n == 16) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15); }
+    else if constexpr (n == 17) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16); }
+    else if constexpr (n == 18) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17); }
+    else if constexpr (n == 19) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18); }
+    else if constexpr (n == 20) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19); }
+    else if constexpr (n == 21) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20); }
+    else if constexpr (n == 22) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21); }
+    else if constexpr (n == 23) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22); }
+    else if constexpr (n == 24) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23); }
+    else if constexpr (n == 25) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24); }
+    else if constexpr (n == 26) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25); }
+    else if constexpr (n == 27) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26); }
+    else if constexpr (n == 28) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27); }
+    else if constexpr (n == 29) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28); }
+    else if constexpr (n == 30) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29); }
+    else if constexpr (n == 31) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30); }
+    else if constexpr (n == 32) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31); }
+    else if constexpr (n == 33) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32); }
+    else if constexpr (n == 34) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33); }
+    else if constexpr (n == 35) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34); }
+    else if constexpr (n == 36) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35); }
+    else if constexpr (n == 37) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36); }
+    else if constexpr (n == 38) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37); }
+    else if constexpr (n == 39) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38); }
+    else if constexpr (n == 40) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39); }
+    else if constexpr (n == 41) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40); }
+    else if constexpr (n == 42) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41); }
+    else if constexpr (n == 43) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42); }
+    else if constexpr (n == 44) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43); }
+    else if constexpr (n == 45) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44); }
+    else if constexpr (n == 46) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45); }
+    else if constexpr (n == 47) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45,m46] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45,m46); }
+    else if constexpr (n == 48) { const auto& [m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45,m46,m47] = o; return f(m0,m1,m2,m3,m4,m5,m6,m7,m8,m9,m10,m11,m12,m13,m14,m15,m16,m17,m18,m19,m20,m21,m22,m23,m24,m25,m26,m27,m28,m29,m30,m31,m32,m33,m34,m35,m36,m37,m38,m39,m40,m41,m42,m43,m44,m45,m46,m47); }
+    else { return f(); }
 }
 // clang-format on
+
+template <std::size_t I, class First, class... Rest>
+constexpr auto nth_address([[maybe_unused]] const First& first,
+                           [[maybe_unused]] const Rest&... rest) noexcept {
+    if constexpr (I == 0) {
+        return __builtin_addressof(first);
+    } else {
+        return nth_address<I - 1>(rest...);
+    }
+}
+
+template <std::size_t I, class T>
+constexpr auto address_of(const T& o) noexcept {
+    return with_members(o, [](const auto&... member) { return nth_address<I>(member...); });
+}
 
 template <class T>
 struct Fake {
@@ -213,7 +228,7 @@ constexpr std::string_view name_in(std::string_view text) noexcept {
 // consteval: without optimisation a constexpr function would be emitted, with a reference to `fake`.
 template <class T, std::size_t I>
 consteval std::string_view member_name() noexcept {
-    constexpr auto address = std::get<I>(member_refs(fake<T>.value)).address;
+    constexpr auto address = address_of<I>(fake<T>.value);
 #if defined(__clang__)
     return name_in(spelled<Pointer{address}>());
 #else
@@ -253,14 +268,21 @@ inline constexpr T object_of_position_bits = std::bit_cast<T>(position_bits<size
 
 // One bit of each member's offset: every byte of the object holds that bit of its own position, so each holds
 // 0 or 1 and is a valid value of every member type, bool included.
-template <class T, std::size_t I, std::uint32_t... Bit>
-constexpr std::uint32_t find_member_offset(std::integer_sequence<std::uint32_t, Bit...>) noexcept {
-    return ((first_byte(*std::get<I>(member_refs(object_of_position_bits<T, Bit>)).address) << Bit) | ... |
-            0U);
+template <class T, std::uint32_t Bit>
+constexpr void add_offset_bit(std::uint32_t* offsets) noexcept {
+    with_members(object_of_position_bits<T, Bit>, [&](const auto&... member) {
+        ((*offsets++ |= std::uint32_t{first_byte(member)} << Bit), ...);
+    });
 }
 
-template <class T, std::size_t I>
-inline constexpr std::uint32_t member_offset = find_member_offset<T, I>(
-    std::make_integer_sequence<std::uint32_t, static_cast<std::uint32_t>(std::bit_width(sizeof(T)))>{});
+// The offset of each member [bytes], in order.
+template <class T>
+inline constexpr std::array<std::uint32_t, member_count<T> + 1> member_offsets = [
+]<std::uint32_t... Bit>(std::integer_sequence<std::uint32_t, Bit...>) {
+    std::array<std::uint32_t, member_count<T> + 1> offsets{};
+    (add_offset_bit<T, Bit>(offsets.data()), ...);
+    return offsets;
+}
+(std::make_integer_sequence<std::uint32_t, static_cast<std::uint32_t>(std::bit_width(sizeof(T)))>{});
 
 }  // namespace consort::detail

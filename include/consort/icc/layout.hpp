@@ -75,6 +75,14 @@ struct LeafName {
         }
         append(']');
     }
+    [[nodiscard]] constexpr LeafName member(std::string_view name) const noexcept {
+        LeafName path = *this;
+        if (path.length != 0) {
+            path.append('.');
+        }
+        path.append(name);
+        return path;
+    }
     [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, length}; }
 };
 
@@ -133,14 +141,24 @@ enum class Obstacle : std::uint8_t {
 template <class T>
 constexpr Obstacle obstacle() noexcept;
 
-template <class T, std::size_t... I>
-constexpr Obstacle obstacle_in_members(std::index_sequence<I...>) noexcept {
+template <class... M>
+struct Types {};
+
+struct TypesOf {
+    template <class... M>
+    constexpr Types<M...> operator()(const M&...) const noexcept {
+        return {};
+    }
+};
+
+// The types of T's members, in order.
+template <class T>
+using MemberTypes = decltype(with_members(std::declval<const T&>(), TypesOf{}));
+
+template <class... M>
+constexpr Obstacle obstacle_in(Types<M...>) noexcept {
     Obstacle found = Obstacle::none;
-    static_cast<void>(
-        ((found = obstacle<std::remove_cv_t<
-              std::remove_pointer_t<decltype(std::get<I>(member_refs(std::declval<const T&>())).address)>>>(),
-          found == Obstacle::none) &&
-         ...));
+    static_cast<void>(((found = obstacle<std::remove_cv_t<M>>(), found == Obstacle::none) && ...));
     return found;
 }
 
@@ -169,7 +187,7 @@ constexpr Obstacle obstacle() noexcept {
     } else if constexpr (member_count<T> > max_members) {
         return Obstacle::too_many_members;
     } else {
-        return obstacle_in_members<T>(std::make_index_sequence<member_count<T>>{});
+        return obstacle_in(MemberTypes<T>{});
     }
 }
 
@@ -188,40 +206,44 @@ struct SayWhyNoLayout {
                   "too many members to be found without help: declare them with CONSORT_LAYOUT");
 };
 
-template <class T, class F>
-constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f);
+// In the place of a path where nobody asks for names: finding them is most of a layout's cost to a compiler.
+struct NoPath {};
 
-template <class T, class F, std::size_t... I>
-constexpr void visit_found_members(std::uint32_t offset, const LeafName& path, F&& f,
-                                   std::index_sequence<I...>) {
-    const auto visit_one = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
-        using M = std::remove_cv_t<
-            std::remove_pointer_t<decltype(std::get<N>(member_refs(std::declval<const T&>())).address)>>;
-        LeafName name = path;
-        if (name.length != 0) {
-            name.append('.');
-        }
-        name.append(member_name<T, N>());
-        visit_leaves<M>(offset + member_offset<T, N>, name, f);
-    };
-    (visit_one(std::integral_constant<std::size_t, I>{}), ...);
+template <class T, std::size_t I, class Path>
+constexpr Path path_of_member(const Path& path) noexcept {
+    if constexpr (std::is_same_v<Path, NoPath>) {
+        return path;
+    } else {
+        return path.member(member_name<T, I>());
+    }
 }
 
-template <class E, class F>
-constexpr void visit_elements(std::uint32_t offset, std::size_t count, const LeafName& path, F&& f) {
+template <class T, class Path, class F>
+constexpr void visit_leaves(std::uint32_t offset, const Path& path, F&& f);
+
+template <class T, class Path, class F, class... M, std::size_t... I>
+constexpr void visit_found_members(std::uint32_t offset, const Path& path, F&& f, Types<M...>,
+                                   std::index_sequence<I...>) {
+    (visit_leaves<std::remove_cv_t<M>>(offset + member_offsets<T>[I], path_of_member<T, I>(path), f), ...);
+}
+
+template <class E, class Path, class F>
+constexpr void visit_elements(std::uint32_t offset, std::size_t count, const Path& path, F&& f) {
     if constexpr (Scalar<E>) {
         f(scalar_leaf<E>(offset, static_cast<std::uint32_t>(count)), path);
     } else {
         for (std::size_t i = 0; i < count; ++i) {
-            LeafName name = path;
-            name.append_index(i);
-            visit_leaves<E>(offset + static_cast<std::uint32_t>(i * sizeof(E)), name, f);
+            Path element = path;
+            if constexpr (!std::is_same_v<Path, NoPath>) {
+                element.append_index(i);
+            }
+            visit_leaves<E>(offset + static_cast<std::uint32_t>(i * sizeof(E)), element, f);
         }
     }
 }
 
-template <class T, class F>
-constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f) {
+template <class T, class Path, class F>
+constexpr void visit_leaves(std::uint32_t offset, const Path& path, F&& f) {
     if constexpr (Scalar<T>) {
         f(scalar_leaf<T>(offset, 1), path);
     } else if constexpr (std::is_array_v<T>) {
@@ -230,25 +252,26 @@ constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f) {
         visit_elements<typename IsStdArray<T>::Element>(offset, IsStdArray<T>::count, path, f);
     } else if constexpr (DeclaredMembers<T>::declared) {
         DeclaredMembers<T>::visit([&]<class M>(std::string_view name, std::size_t at, std::type_identity<M>) {
-            LeafName member = path;
-            if (member.length != 0) {
-                member.append('.');
+            const std::uint32_t there = offset + static_cast<std::uint32_t>(at);
+            if constexpr (std::is_same_v<Path, NoPath>) {
+                visit_leaves<M>(there, path, f);
+            } else {
+                visit_leaves<M>(there, path.member(name), f);
             }
-            member.append(name);
-            visit_leaves<M>(offset + static_cast<std::uint32_t>(at), member, f);
         });
     } else if constexpr (std::is_empty_v<T>) {
         // No members, no data: a signal.
     } else {
-        visit_found_members<T>(offset, path, f, std::make_index_sequence<member_count<T>>{});
+        visit_found_members<T>(offset, path, f, MemberTypes<T>{},
+                               std::make_index_sequence<member_count<T>>{});
     }
 }
 
-// Calls f(leaf, name) for each leaf of T; for none of a type that has no layout: Layout<T> says so.
-template <class T, class F>
+// Calls f(leaf, path) for each leaf of T; for none of a type that has no layout: Layout<T> says so.
+template <class T, class Path, class F>
 constexpr void visit_layout(F&& f) {
     if constexpr (obstacle<T>() == Obstacle::none) {
-        visit_leaves<T>(0, LeafName{}, f);
+        visit_leaves<T>(0, Path{}, f);
     }
 }
 
@@ -263,7 +286,7 @@ constexpr std::uint64_t fnv1a(std::uint64_t hash, std::uint32_t value) noexcept 
 template <class T>
 constexpr std::size_t leaf_count() {
     std::size_t n = 0;
-    visit_layout<T>([&](const Leaf&, const LeafName&) { ++n; });
+    visit_layout<T, NoPath>([&](const Leaf&, NoPath) { ++n; });
     return n;
 }
 
@@ -285,7 +308,7 @@ struct Layout {
     static constexpr std::array<Leaf, count + 1> leaves = [] {
         std::array<Leaf, count + 1> list{};
         std::size_t n = 0;
-        detail::visit_layout<T>([&](const Leaf& leaf, const LeafName&) { list[n++] = leaf; });
+        detail::visit_layout<T, detail::NoPath>([&](const Leaf& leaf, detail::NoPath) { list[n++] = leaf; });
         return list;
     }();
 
@@ -309,7 +332,7 @@ struct Layout {
     [[nodiscard]] static constexpr LeafName name(std::size_t index) noexcept {
         LeafName found;
         std::size_t n = 0;
-        detail::visit_layout<T>([&](const Leaf&, const LeafName& path) {
+        detail::visit_layout<T, LeafName>([&](const Leaf&, const LeafName& path) {
             if (n++ == index) {
                 found = path;
             }
