@@ -10,9 +10,9 @@ from typing import Any
 
 from consort.model.kinds import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
+from consort.plan.recorded import carried
 from consort.run.rows import ROW_DEVICES
 from consort.run.source import (
-    carried,
     channel_type,
     identifier,
     member_offset,

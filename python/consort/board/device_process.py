@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from consort.board.rings import in_nanoseconds, read_ring
 from consort.plan import Plan, PlannedChannel
+from consort.plan.recorded import carried
 from consort.run.plan_image import device_period_ps
-from consort.run.source import carried
 
 TITLE = "devices"
 # The process that plays it: its kind (process.py), and its clock, which counts nanoseconds.

@@ -17,8 +17,8 @@ from consort.board.refusals import Refusals
 from consort.errors import BadInput
 from consort.model import BadDescription, System
 from consort.plan import Plan, plan
+from consort.plan.recorded import carried
 from consort.plan.targets import BOARD
-from consort.run.source import carried
 
 
 def is_emulated(system: System) -> bool:

@@ -19,9 +19,10 @@ from consort.board.synchronized import LOOK_NS, computed_on, look_ns, time_on
 from consort.model import StepReference
 from consort.model.kinds import STAND_IN
 from consort.plan import PlannedTask
+from consort.plan.recorded import carried
 from consort.progress import Progress
 from consort.render import Templates
-from consort.run.source import carried, identifier, task_type
+from consort.run.source import identifier, task_type
 
 # The numbers that a core's control block has, in this order: its program has the same enumerations. Behind
 # them come those of its plants and recordings (data_flow.py).

@@ -16,8 +16,8 @@ from consort.generate.kernel import PARTITIONS
 from consort.model.kinds import STAND_IN
 from consort.model.platform import find_platform
 from consort.plan import PlannedCore, PlannedDevice
+from consort.plan.recorded import carried
 from consort.run.rows import ROW_DEVICES
-from consort.run.source import carried
 
 if TYPE_CHECKING:
     from consort.board.placement import Placement

@@ -20,8 +20,9 @@ from consort.errors import BadInput, EnvironmentLacks
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.plan.over_links import link_of
+from consort.plan.recorded import carried
 from consort.remote_memory import remote_memory
-from consort.run.source import carried, program_source
+from consort.run.source import program_source
 from consort.source import cpp_tree
 from consort.toolchain import FLAGS, compiler, include_folders, version_of
 

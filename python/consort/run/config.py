@@ -12,13 +12,12 @@ from typing import Any
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedCore, PlannedTask
 from consort.plan.over_links import link_of, links_of
-from consort.plan.recorded import chain_facts, core_facts, ns, task_facts
+from consort.plan.recorded import carried, chain_facts, core_facts, ns, task_facts
 from consort.record.environment import throttled_ns, throttling
 from consort.remote_memory import Server
 from consort.run.askers import asker_config
 from consort.run.links import link_configs
 from consort.run.plan_image import acting
-from consort.run.source import carried
 
 # How long before a release a hybrid wait stops sleeping.
 MARGIN_NS = 100_000

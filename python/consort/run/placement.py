@@ -10,8 +10,8 @@ from consort.cpus import usable_cpus
 from consort.errors import BadInput, EnvironmentLacks
 from consort.plan import Plan
 from consort.plan.over_links import links_of
+from consort.plan.recorded import carried
 from consort.run.config import Placement
-from consort.run.source import carried
 
 
 def place(plan: Plan, cores: Iterable[str], *, share: bool) -> Placement:

@@ -18,7 +18,7 @@ from consort.model import BadDescription
 from consort.plan import ModePlans, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.arrivals import releasing
 from consort.plan.image import Encoder, names_of
-from consort.run.source import carried
+from consort.plan.recorded import carried
 from consort.simulate.build import SHORTEST_PS
 from consort.simulate.engine import ARRIVAL, Choice
 

@@ -17,6 +17,7 @@ from consort.errors import BadInput
 from consort.model.kinds import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.over_links import link_of
+from consort.plan.recorded import carried
 from consort.render import Templates
 
 # The header of a program of this machine, also in virtual time; boards have their own.
@@ -110,11 +111,6 @@ def _is_class(header: Path, name: str) -> bool:
             return True
         waiting += [file.parent / found for found in re.findall(r'#\s*include\s+"([^"]+)"', text)]
     return False
-
-
-def carried(plan: Plan) -> list[PlannedChannel]:
-    """The channels that a run carries: those of tasks' own data. Exchanges with workers go with the tasks."""
-    return [channel for channel in plan.channels.values() if channel.exchange_of is None]
 
 
 def _headers(plan: Plan) -> Iterator[str]:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The system that ran: its plan, and what this run made of it (a manifest's `config`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from consort.errors import BadInput
+from consort.plan.recorded import carried, steps_of_chains
+from consort.plan.stored import restored
+from consort.plan.types import Plan, PlannedChain, PlannedChannel, PlannedCore, PlannedTask
+from consort.record.checked import read_json, shown
+
+Nanoseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+PLAN_FILE = "plan.json"
+
+
+class RunFacts(BaseModel):
+    """The facts of a run that no plan has. Further keys are kept: a target records what else it knows."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    configuration: str = ""
+    time_scale: Annotated[int, Field(gt=0)] = 1
+    """By which the plan's times were stretched, but for execution times: no execution is."""
+    duration_ns: Nanoseconds | None = None
+    """For how long jobs were released, stretched."""
+    start_tick: int | None = None
+    cpus: Mapping[str, int] = {}
+    """By core: the CPU that played it, where one was chosen."""
+    steps_of_chains: bool = False
+    """The operations are those of the steps of chains from task to task, not those of the plan's channels."""
+    stays: tuple[tuple[int, int], ...] = ()
+    """Where the recording is of one mode of several: when [ticks] each stay in it began and ended."""
+    jobs: Mapping[str, int] = {}
+    """By task: how many jobs were due, where its period does not tell."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A plan as it ran: rows number its tasks, and the cores, channels and links that stand here."""
+
+    plan: Plan
+    facts: RunFacts
+    cores: tuple[PlannedCore, ...]
+    channels: tuple[PlannedChannel, ...]
+    chains: tuple[PlannedChain, ...]
+
+    @staticmethod
+    def of(plan: Plan, config: Any, *, file: object = None) -> Ran:
+        """The plan with a manifest's `config`; `BadInput` names the key of it that is wrong."""
+        try:
+            facts = RunFacts.model_validate(config)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(["config", *(str(part) for part in first["loc"])])
+            raise BadInput(first["msg"], file=str(file) if file else None, field=where) from None
+        channels, chains = tuple(carried(plan)), tuple(plan.chains.values())
+        if facts.steps_of_chains:
+            channels, chains = steps_of_chains(plan)
+        return Ran(plan, facts, tuple(plan.cores.values()), channels, chains)
+
+    @cached_property
+    def tasks(self) -> tuple[PlannedTask, ...]:
+        return tuple(self.plan.tasks.values())
+
+    @cached_property
+    def task_names(self) -> list[str]:
+        return list(self.plan.tasks)
+
+    @cached_property
+    def core_names(self) -> list[str]:
+        return [core.name for core in self.cores]
+
+    @cached_property
+    def channel_names(self) -> list[str]:
+        return [channel.name for channel in self.channels]
+
+    def ns(self, picoseconds: int) -> float:
+        """A time of the plan in nanoseconds of the run's clock."""
+        return picoseconds * self.facts.time_scale / 1000
+
+
+def executes_ns(task: PlannedTask) -> float | None:
+    """The longest that the task's step executes, which no time scale stretches; None if that is not known."""
+    return None if task.computes_ps is None else task.computes_ps / 1000
+
+
+def load_plan(file: Path) -> Plan:
+    """The plan that a run's record holds; `BadInput` where it is none. `FileNotFoundError` passes."""
+    return restored(shown(read_json(file, "plan")), file=file)
