@@ -90,7 +90,7 @@ class Executive:
             configuration="local-off",
             duration_ps=jobs * self.period_ps,
         ) | {"priority": BASE_PRIORITY}
-        launched = launch(self.prepared.program, config, folder, what, progress)
+        launched = launch(self.prepared.program, config, folder, what, progress, plan=self.prepared.plan)
         if launched.status != 0:
             raise ConsortError(f"{what}: the run ended before its last job: {launched.words}")
         return RawRun.load(launched.raw)

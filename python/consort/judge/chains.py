@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.record.description import ChainFacts, Described
+from consort.plan.types import PlannedChain
+from consort.record.ran import Ran
 from consort.record.status import OPERATIONS, STATUS
 
 Times = NDArray[np.int64]
@@ -177,7 +178,7 @@ def _way(hops: Sequence[Hop], position: int) -> tuple[Link, ...]:
     return tuple(reversed(links))
 
 
-def tasks_of(chain: ChainFacts, system: Described) -> list[str]:
+def tasks_of(chain: PlannedChain, system: Ran) -> list[str]:
     """The tasks of a chain's path; devices and channels in it lie between them."""
     names = set(system.task_names)
     return [name for name in chain.path if name in names]
@@ -186,8 +187,8 @@ def tasks_of(chain: ChainFacts, system: Described) -> list[str]:
 def hops_of(
     jobs: NDArray[np.void],
     operations: NDArray[np.void] | None,
-    chain: ChainFacts,
-    system: Described,
+    chain: PlannedChain,
+    system: Ran,
     ticks_per_ns: float,
 ) -> list[Hop]:
     """The jobs of a chain's tasks, from the tables `jobs` and `operations` of a recording.
@@ -205,9 +206,9 @@ def hops_of(
         mine = mine[np.argsort(mine["seq"], kind="stable")]
         seq = mine["seq"].astype(np.int64)
         done = operations[operations["task"] == number] if operations is not None else None
-        let = (chain.communication or system.tasks[number].communication) == "let"
+        let = chain.communication == "let"
         implicit = done if done is None else done[~np.isin(done["channel"], logical)]
-        deadline = system.tasks[number].deadline_ns
+        deadline = system.ns(system.tasks[number].deadline_ps)
         reads, writes = _moments(mine, done if let else implicit, seq, let, deadline, ticks_per_ns)
         producer = np.full(seq.size, ABSENT, dtype=np.int64)
         if place and operations is not None and done is not None:
@@ -223,7 +224,7 @@ def _moments(
     operations: NDArray[np.void] | None,
     seq: NDArray[np.int64],
     let: bool,
-    deadline_ns: float | None,
+    deadline_ns: float,
     ticks_per_ns: float,
 ) -> tuple[Times, Times]:
     reads = np.where(jobs["start"] > 0, jobs["start"], 0).astype(np.int64)
@@ -237,7 +238,7 @@ def _moments(
         if writing.size:
             # A task that records what it writes wrote nothing in the jobs without such an operation.
             writes = _fold(np.maximum, writing, seq, np.zeros(seq.size, dtype=np.int64), absent=0)
-    if let and deadline_ns is not None:
+    if let:
         due = jobs["release"].astype(np.int64)
         reads = np.where(reads > 0, due, 0)
         writes = np.where(writes > 0, due + round(deadline_ns * ticks_per_ns), 0)
@@ -268,7 +269,7 @@ def _positions(values: NDArray[np.int64], ordered: NDArray[np.int64]) -> tuple[N
     return at, there
 
 
-def _between(chain: ChainFacts, system: Described, writer: str, reader: str) -> list[int]:
+def _between(chain: PlannedChain, system: Ran, writer: str, reader: str) -> list[int]:
     """The channels that lead from one task of a chain to the next: those that its path names, or all."""
     found = [
         number
@@ -285,7 +286,7 @@ def _producers(
     channel: int,
     writer: Hop,
     seq: NDArray[np.int64],
-    system: Described,
+    system: Ran,
 ) -> NDArray[np.int64]:
     """The position of the newest writer's job whose block each job of the reader read."""
     number = system.task_names.index(writer.task)

@@ -16,6 +16,8 @@ from consort.judge.rows import alone
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.verdict import Check, Row
+from consort.plan.over_links import links_of
+from consort.record.ran import executes_ns
 from consort.record.status import EVENTS, NONE, OPERATIONS, STATUS
 from consort.report.units import jobs_of, microseconds, number, times
 
@@ -50,7 +52,7 @@ def executions(
     """
     checks = []
     for place, facts in enumerate(samples.system.tasks):
-        allowed = limits.wcets.get(facts.name, facts.wcet_ns)
+        allowed = limits.wcets.get(facts.name, executes_ns(facts))
         if allowed is None:
             continue
         rows = samples.rows_of(place)
@@ -153,13 +155,13 @@ def _failed(samples: Samples, place: int, causes: NDArray[np.uint16]) -> str:
         f"{_OUTCOMES[cause]}: {times(int(np.count_nonzero(causes == cause)))}"
         for cause in np.unique(causes).tolist()
     )
-    return f"transactions of {channel.name} over {channel.link} ended with an error ({of})"
+    return f"transactions of {channel.name} over {channel.memory} ended with an error ({of})"
 
 
 def _engine_died(samples: Samples, place: int, causes: NDArray[np.uint16]) -> str:
     silent = " after it gave no sign of life" if causes.any() else ""
     return (
-        f"the engine of {samples.system.links[place]} ended{silent} {times(int(causes.size))},"
+        f"the engine of {links_of(samples.system.plan)[place]} ended{silent} {times(int(causes.size))},"
         " and another one went on"
     )
 
@@ -275,10 +277,7 @@ def _disturbed(
     jobs = samples.jobs[found.disturbed & np.isin(samples.jobs["task"], list(tasks))]
     begin = jobs["release"].astype(np.int64)
     allowed = np.array(
-        [
-            round(max(t.period_ns or 0, t.deadline_ns or 0) * samples.ticks_per_ns)
-            for t in samples.system.tasks
-        ]
+        [round(samples.system.pending_ns(task) * samples.ticks_per_ns) for task in samples.system.tasks]
     )[jobs["task"]]
     finish = jobs["finish"].astype(np.int64)
     return merged(begin, np.where(finish > 0, finish, begin + allowed))

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.record.description import Described
 from consort.record.environment import throttled_ns
+from consort.record.ran import Ran
 from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE
 
 Ticks = NDArray[np.int64]
@@ -80,7 +80,7 @@ class Disturbances:
 def disturbances(
     jobs: NDArray[np.void],
     events: NDArray[np.void] | None,
-    system: Described,
+    system: Ran,
     ticks_per_ns: float,
     *,
     environment: Mapping[str, Any] | None = None,
@@ -136,7 +136,7 @@ def disturbances(
 class _Spans:
     """The core of each job and the intervals in which it was pending, in ticks."""
 
-    def __init__(self, jobs: NDArray[np.void], system: Described, ticks_per_ns: float) -> None:
+    def __init__(self, jobs: NDArray[np.void], system: Ran, ticks_per_ns: float) -> None:
         def ticks(values: list[float]) -> Ticks:
             found: Ticks = np.rint(np.array(values) * ticks_per_ns).astype(np.int64)[jobs["task"]]
             return found
@@ -147,8 +147,8 @@ class _Spans:
         self.start = jobs["start"].astype(np.int64)
         self.finish = jobs["finish"].astype(np.int64)
         self.core = jobs["core"].astype(np.int64)
-        longest = ticks([max(t.period_ns or 0, t.deadline_ns or 0) for t in system.tasks])
-        jitter = ticks([t.jitter_ns for t in system.tasks])
+        longest = ticks([system.pending_ns(t) for t in system.tasks])
+        jitter = ticks([system.ns(t.jitter_ps) for t in system.tasks])
         ready = jobs["ready"].astype(np.int64) if "ready" in (jobs.dtype.names or ()) else self.release * 0
         self.due = np.where(ready > 0, np.minimum(ready, self.release + jitter), self.release)
         self.due = np.maximum(self.due, self.release)
@@ -164,9 +164,7 @@ class _Spans:
         none = np.zeros(jobs.size, dtype=np.int64)
         self.taken = jobs["worker_receive"].astype(np.int64) if "worker_receive" in have else none
         self.returned = jobs["worker_send"].astype(np.int64) if "worker_send" in have else none
-        self.allowed = np.maximum(
-            1, ticks([LATE_SHARE * (t.period_ns or t.deadline_ns or 0) for t in system.tasks])
-        )
+        self.allowed = np.maximum(1, ticks([LATE_SHARE * system.ns(t.period_ps) for t in system.tasks]))
 
     def late_exchanges(self, core: int) -> tuple[Ticks, Ticks]:
         """Intervals in which requests lay before a worker's core that was free, and answers before a
@@ -207,9 +205,9 @@ class _Spans:
         return begin, end
 
 
-def _sharing(system: Described) -> dict[int, list[int]]:
+def _sharing(system: Ran) -> dict[int, list[int]]:
     """The other cores of the run on the same CPU, for each core that shares its CPU."""
-    cpus = [core.cpu for core in system.cores]
+    cpus = [system.facts.cpus.get(name) for name in system.core_names]
     shared = {
         core: [other for other, its in enumerate(cpus) if other != core and its == cpu]
         for core, cpu in enumerate(cpus)
@@ -244,7 +242,7 @@ def _recorded(
     return Gaps(end - lasted, end, culprit)
 
 
-def _late_wake_ups(jobs: NDArray[np.void], system: Described, spans: _Spans) -> Ticks:
+def _late_wake_ups(jobs: NDArray[np.void], system: Ran, spans: _Spans) -> Ticks:
     """The time that each job that began late waited while its core was free [ticks]; 0 for all others."""
     late = np.zeros(jobs.size, dtype=np.int64)
     # A three-phase job waits for its slot by design.

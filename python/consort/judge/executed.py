@@ -18,6 +18,7 @@ from consort.judge.bounds import Bounds
 from consort.judge.disturbance import DISTURBED, INTERRUPTED, STOPPED, TAKEN, covered, merged, touched
 from consort.judge.rows import alone
 from consort.judge.samples import Samples
+from consort.record.ran import executes_ns
 from consort.record.status import EVENTS, NONE, STATUS
 
 Mask = NDArray[np.bool_]
@@ -67,7 +68,7 @@ def executed(samples: Samples, limits: Bounds) -> Executed:
 
 def _wcets(samples: Samples, limits: Bounds) -> NDArray[np.float64]:
     """The WCET of each task, in ns; inf if none is known."""
-    known = [limits.wcets.get(task.name, task.wcet_ns) for task in samples.system.tasks]
+    known = [limits.wcets.get(task.name, executes_ns(task)) for task in samples.system.tasks]
     return np.array([np.inf if ns is None else ns for ns in known])
 
 
@@ -232,7 +233,7 @@ def _unanswered(samples: Samples, watched: _Watched, wcet: NDArray[np.float64], 
     sent, given_up = jobs["sent"].astype(np.int64), jobs["received"].astype(np.int64)
     answered = (sent > 0) & (given_up > 0) & ((jobs["status"] & _NO_ANSWER) == 0)
     sent = np.where(sent > 0, sent, jobs["start"].astype(np.int64))
-    longest = np.array([max(t.period_ns or 0, t.deadline_ns or 0) for t in samples.system.tasks])
+    longest = np.array([samples.system.pending_ns(task) for task in samples.system.tasks])
     ticks = np.rint(longest * samples.ticks_per_ns).astype(np.int64)[jobs["task"]]
     until = np.where(given_up > sent, given_up, sent + ticks)
     own: Mask = asked & _dead(samples, watched, sent, until)

@@ -15,7 +15,9 @@ from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.verdict import ChainWay, Outcome, Row
-from consort.record.description import ChainFacts
+from consort.plan.over_links import link_of
+from consort.plan.types import PlannedChain
+from consort.record.ran import executes_ns
 from consort.record.status import OPERATIONS, STATUS
 
 Mask = NDArray[np.bool_]
@@ -34,7 +36,7 @@ def rows_of(
 
     `stops`: how the machine stops its cores, where that was watched.
     """
-    make = _Maker(limits, provenance, samples.system.time_scale, stops)
+    make = _Maker(limits, provenance, samples.system.facts.time_scale, stops)
     rows = []
     for number in range(len(samples.system.tasks)):
         rows += _of_task(samples, number, found, make)
@@ -215,16 +217,15 @@ def _of_task(samples: Samples, number: int, found: Disturbances, make: _Maker) -
     quiet = ~found.disturbed[rows]
     response = samples.response[rows]
     missed = ((jobs["status"] & STATUS["deadline_misses"]) != 0) | ~np.isfinite(response)
-    made = [
-        make.row(facts.name, "task", "response", response, quiet, required=facts.deadline_ns, missed=missed)
-    ]
+    deadline = samples.system.ns(facts.deadline_ps)
+    made = [make.row(facts.name, "task", "response", response, quiet, required=deadline, missed=missed)]
     # For jobs that others interrupted only the time from begin to end is known, not their execution.
     computed = (jobs["compute"] > 0) & alone(samples, number)
     interrupted = int(np.count_nonzero(jobs["compute"] > 0)) - int(np.count_nonzero(computed))
     plural = "" if interrupted == 1 else "s"
     note = f"without {interrupted} job{plural} that others interrupted" if interrupted else ""
     ns = samples.ns(jobs["compute"][computed].astype(np.int64))
-    wcet = make.wcet(facts.name, facts.wcet_ns)
+    wcet = make.wcet(facts.name, executes_ns(facts))
     if ns.size:
         made.append(make.row(facts.name, "task", "compute", ns, quiet[computed], bound=wcet, note=note))
     exchanged = (
@@ -276,7 +277,7 @@ def _delivery(samples: Samples, number: int, found: Disturbances, make: _Maker) 
     """Delivery times of a channel's blocks over its link, from the end of each write."""
     channel = samples.system.channels[number]
     operations = samples.operations
-    if operations is None or channel.link is None or channel.writer not in samples.system.task_names:
+    if operations is None or link_of(samples.system.plan, channel) is None:
         return []
     here = operations[operations["channel"] == number]
     written = here[np.isin(here["kind"], _WRITES)]
@@ -298,7 +299,7 @@ def _delivery(samples: Samples, number: int, found: Disturbances, make: _Maker) 
 
 
 def _of_chain(
-    samples: Samples, chain: ChainFacts, found: Disturbances, make: _Maker
+    samples: Samples, chain: PlannedChain, found: Disturbances, make: _Maker
 ) -> tuple[list[Row], ChainWay | None]:
     tasks = chains.tasks_of(chain, samples.system)
     if not tasks:
@@ -315,16 +316,20 @@ def _of_chain(
                     samples.ticks_per_ns,
                 )
             )
-            for number in range(max(1, len(samples.system.stays)))
+            for number in range(max(1, len(samples.system.facts.stays)))
         ]
     )
     windows = _disturbed_windows(samples, tasks, found)
     # Until then jobs were released: what is written before is recorded, and nothing need be written after.
     end = int(samples.jobs["release"].max()) if samples.jobs.size else 0
     rows = []
+    reaction, age = (
+        None if allowed is None else samples.system.ns(allowed)
+        for allowed in (chain.reaction_ps, chain.age_ps)
+    )
     parts: tuple[tuple[Quantity, Times, Times, int | None, float | None, int], ...] = (
-        ("reaction", times.stimuli, times.reactions, times.open_since, chain.reaction_ns, times.open),
-        ("age", times.read_at, times.ages, times.standing_since, chain.age_ns, times.open_ages),
+        ("reaction", times.stimuli, times.reactions, times.open_since, reaction, times.open),
+        ("age", times.read_at, times.ages, times.standing_since, age, times.open_ages),
     )
     # An age ends with a block of the last task, which the longest reaction may have to precede.
     limits = [make.longest(chain.name, quantity, required) for quantity, *_, required, _ in parts]
@@ -361,8 +366,8 @@ def _of_chain(
 def _long_enough(samples: Samples, longest: float | None) -> bool:
     """Says whether a time of this many ns had to be seen: the run, or a stay, may be shorter."""
     # One begins just after the run or the stay did, and another one is waited for.
-    if samples.system.stays:
-        stayed = max(end - begin for begin, end in samples.system.stays) / samples.ticks_per_ns
+    if samples.system.facts.stays:
+        stayed = max(end - begin for begin, end in samples.system.facts.stays) / samples.ticks_per_ns
         return longest is not None and stayed >= 2 * longest
     if longest is None or not samples.jobs.size:
         return longest is None
@@ -382,7 +387,7 @@ def _disturbed_windows(samples: Samples, tasks: list[str], found: Disturbances) 
         released = samples.jobs["release"][rows].astype(np.int64)
         finished = samples.jobs["finish"][rows].astype(np.int64)
         # A release that was not served leaves the block before it standing for another period.
-        served = round(max(facts.period_ns or 0, facts.deadline_ns or 0) * samples.ticks_per_ns)
+        served = round(samples.system.pending_ns(facts) * samples.ticks_per_ns)
         begin.append(released)
         end.append(np.where(finished > 0, finished, released + served))
     return merged(np.concatenate(begin), np.concatenate(end))

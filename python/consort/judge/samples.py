@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from consort.errors import BadInput
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE, unended
-from consort.record.description import Described, described
 from consort.record.grouped import rows_by
+from consort.record.ran import PLAN_FILE, Ran
 from consort.record.raw import MANIFEST, RawRun, RawTable
 from consort.record.status import OPERATIONS
 
@@ -23,9 +23,9 @@ NEEDED = ("release", "start", "sent", "received", "finish", "compute", "seq", "s
 
 @dataclass(frozen=True)
 class Samples:
-    """The tables of a recording that describes its tasks; `operations` and `events` are None where absent."""
+    """The tables of a recording of a plan; `operations` and `events` are None where absent."""
 
-    system: Described
+    system: Ran
     record: RawRun
     table: RawTable
     jobs: NDArray[np.void]
@@ -35,12 +35,12 @@ class Samples:
 
     @staticmethod
     def of(record: RawRun) -> Samples:
-        system = described(record.manifest.config)
+        system = record.ran
         if system is None:
             raise BadInput(
-                "the recording does not say which tasks and cores ran, so there is nothing to judge;"
-                " its manifest needs both under config",
-                field="config",
+                f"the recording has no {PLAN_FILE}, which says what ran, so there is nothing to judge; record"
+                " the run again",
+                file=record.path,
             )
         table = record.tables.get(JOBS)
         if table is None:
@@ -83,7 +83,7 @@ class Samples:
 
     def stay_of(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
         """In which stay in the mode an instant lies: nothing that spans two of them is a time of either."""
-        begins = np.array([begin for begin, _ in self.system.stays[1:]], dtype=np.int64)
+        begins = np.array([begin for begin, _ in self.system.facts.stays[1:]], dtype=np.int64)
         return np.searchsorted(begins, ticks.astype(np.int64), side="right")
 
     @cached_property
@@ -103,24 +103,23 @@ class Samples:
 
     def planned(self, task: int) -> int | None:
         """The number of jobs that the run was to release; None if neither a period nor arrivals state it."""
-        facts = self.system.tasks[task]
-        stated = (facts.model_extra or {}).get("jobs")
-        if isinstance(stated, int):
+        system, planned = self.system, self.system.tasks[task]
+        stated = system.facts.jobs.get(planned.name)
+        if stated is not None:
             return stated
-        duration = self.system.duration_ns
-        release = (facts.model_extra or {}).get("release", "periodic")
-        if release == "arrival":
-            return self._arrived((facts.model_extra or {}).get("arrival"))
-        if duration is None or not facts.period_ns or release != "periodic":
+        if planned.arrival is not None:
+            return self._arrived(planned.arrival)
+        duration = system.facts.duration_ns
+        if duration is None or planned.release != "periodic":
             return None
-        return max(0, math.ceil((duration - facts.offset_ns) / facts.period_ns - 1e-9))
+        offset, period = system.ns(planned.offset_ps), system.ns(planned.period_ps)
+        return max(0, math.ceil((duration - offset) / period - 1e-9))
 
-    def _arrived(self, channel: object) -> int | None:
+    def _arrived(self, channel: str) -> int | None:
         """The blocks that were written to a channel before the run's end."""
-        start = (self.record.manifest.config or {}).get("start_tick")
-        names = [known.name for known in self.system.channels]
-        duration = self.system.duration_ns
-        if self.operations is None or not isinstance(start, int) or duration is None or channel not in names:
+        start, duration = self.system.facts.start_tick, self.system.facts.duration_ns
+        names = self.system.channel_names
+        if self.operations is None or start is None or duration is None or channel not in names:
             return None
         mine = self.operations[self.operations["channel"] == names.index(channel)]
         mine = mine[np.isin(mine["kind"], [OPERATIONS.index(kind) for kind in ("write", "write-late")])]
@@ -132,7 +131,7 @@ class Samples:
             releases = dict(
                 zip(self.jobs["seq"][rows].tolist(), self.jobs["release"][rows].tolist(), strict=True)
             )
-            lasts = (self.system.tasks[writer].deadline_ns or 0) * self.ticks_per_ns
+            lasts = self.system.ns(self.system.tasks[writer].deadline_ps) * self.ticks_per_ns
             published = np.array([releases.get(seq, 0) + lasts for seq in mine["seq"].tolist()])
             arrived = np.maximum(arrived, published)
         return int(np.count_nonzero(arrived < start + duration * self.ticks_per_ns))

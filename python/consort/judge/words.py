@@ -250,10 +250,11 @@ def notes(
             " and are held against nothing."
         )
     found += _unbound(rows)
-    if samples.system.time_scale != 1:
+    scale = samples.system.facts.time_scale
+    if scale != 1:
         found.append(
-            f"All times are stretched {samples.system.time_scale:g}-fold, bounds and deadlines as well; no"
-            " execution is, nor its WCET."
+            f"All times are stretched {scale}-fold, bounds and deadlines as well; no execution is, nor its"
+            " WCET."
         )
     return tuple(found)
 

@@ -149,7 +149,7 @@ def series(
     first = int(release[mine].min()) if mine.size else 0
     return Series(
         core=system.tasks[number].core,
-        cpu=system.cores[core].cpu,
+        cpu=system.facts.cpus.get(system.cores[core].name),
         released=int(mine.size),
         compute_ns=compute,
         release_s=samples.ns(release[served] - first) / 1e9,

@@ -220,7 +220,7 @@ def _observed(
                 title=f"{task} on {core}, {words}, {number} of {REPETITIONS}",
                 scratch=Path(folder),
             )
-            mine = next(p for p in parts if task in {t["name"] for t in p.raw.manifest.config["tasks"]})
+            mine = next(p for p in parts if p.raw.ran is not None and task in p.raw.ran.plan.tasks)
             repetitions.append(
                 series(
                     mine.raw,

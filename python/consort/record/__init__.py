@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded runs: a measuring program's raw records, and the run folder made of them."""
 
-from consort.record.description import Described, described
 from consort.record.environment import environment
 from consort.record.judgement import Held, Judgement
 from consort.record.provenance import PROVENANCE
+from consort.record.ran import Ran
 from consort.record.raw import IncompleteRun, RawRun, RawTable
 from consort.record.store import Run, default_root, list_runs, load_run
 from consort.record.summary import Summary, summarise
@@ -12,17 +12,16 @@ from consort.record.writer import RunWriter
 
 __all__ = [
     "PROVENANCE",
-    "Described",
     "Held",
     "IncompleteRun",
     "Judgement",
+    "Ran",
     "RawRun",
     "RawTable",
     "Run",
     "RunWriter",
     "Summary",
     "default_root",
-    "described",
     "environment",
     "list_runs",
     "load_run",

@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from consort.errors import BadInput
-from consort.record.description import Described
 from consort.record.grouped import rows_by
+from consort.record.ran import Ran
 from consort.record.raw import Clock, RawTable
 from consort.record.status import (
     CAUSES,
@@ -110,14 +110,14 @@ class Converted:
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def convert(table: RawTable, clock: Clock, origin: int, system: Described | None = None) -> Converted:
+def convert(table: RawTable, clock: Clock, origin: int, ran: Ran | None = None) -> Converted:
     """All columns of a raw table, ticks beside nanoseconds, and its metrics.
 
-    `system` gives the names of the tasks, cores and channels that rows number.
+    `ran` gives the names of the tasks, cores and channels that rows number.
     """
     columns: list[Column] = []
     metrics: list[Metric] = []
-    names = _names(table, system)
+    names = _names(table, ran)
     measuring = [f for f in table.spec.fields if f.kind in ("duration", "sample")]
     for field in table.spec.fields:
         values = np.ascontiguousarray(table.rows[field.name])
@@ -142,24 +142,24 @@ def convert(table: RawTable, clock: Clock, origin: int, system: Described | None
         if table.name != JOBS and field.kind in ("duration", "sample"):
             name = table.name if len(measuring) == 1 else f"{table.name}.{field.name}"
             metrics.append(Metric(name, ns, quantity=name))
-    if table.name == EVENTS_TABLE and system is not None:
+    if table.name == EVENTS_TABLE and ran is not None:
         columns.append(_timed_values(table, clock))
     if table.name == JOBS:
         derived = _job_metrics(table, clock)
         columns = [c for c in columns if c.name != "compute_ns"]
         columns += derived
-        metrics = _metrics_of_jobs(table, derived, system)
+        metrics = _metrics_of_jobs(table, derived, ran)
     return Converted(columns, metrics)
 
 
-def _names(table: RawTable, system: Described | None) -> dict[str, tuple[str, ...]]:
+def _names(table: RawTable, ran: Ran | None) -> dict[str, tuple[str, ...]]:
     """The list in which each field of the table is a position."""
-    if system is None:
+    if ran is None:
         return {}
-    tasks, cores = tuple(system.task_names), tuple(system.core_names)
+    tasks, cores = tuple(ran.task_names), tuple(ran.core_names)
     found = {
         JOBS: {"task": tasks, "core": cores},
-        OPERATIONS_TABLE: {"task": tasks, "channel": tuple(system.channel_names), "kind": OPERATIONS},
+        OPERATIONS_TABLE: {"task": tasks, "channel": tuple(ran.channel_names), "kind": OPERATIONS},
         EVENTS_TABLE: {"task": tasks, "core": cores, "kind": EVENTS, "cause": CAUSES_OF_DISTURBANCE},
         SLICES_TABLE: {"task": tasks, "core": cores, "doing": SLICES},
     }.get(table.name, {})
@@ -234,13 +234,13 @@ def unended(jobs: NDArray[np.void]) -> Mask:
     return found
 
 
-def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], system: Described | None) -> list[Metric]:
+def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], ran: Ran | None) -> list[Metric]:
     """Each quantity of each task that has samples; of all jobs together where no tasks are described."""
     found = []
     tasks: list[tuple[str | None, NDArray[np.int64] | None]] = [(None, None)]
-    if system is not None:
-        of_task = rows_by(table.rows["task"], len(system.tasks))
-        tasks = list(zip(system.task_names, of_task, strict=True))
+    if ran is not None:
+        of_task = rows_by(table.rows["task"], len(ran.tasks))
+        tasks = list(zip(ran.task_names, of_task, strict=True))
     for task, rows in tasks:
         for column in derived:
             quantity = column.name.removesuffix("_ns")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.record.description import Described
+from consort.record.ran import Ran
 from consort.record.raw import Event, RawTable
 from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE, TIMED_EVENTS
 from consort.record.ticks import to_ns
@@ -24,7 +24,7 @@ ENDED_BY: dict[str, tuple[str, ...]] = {
 def summarised(
     table: RawTable | None,
     events: Sequence[Event],
-    system: Described | None,
+    ran: Ran | None,
     origin: int,
     ticks_per_second: float,
 ) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def summarised(
         return to_ns(ticks.astype(np.int64), ticks_per_second)
 
     found: list[dict[str, Any]] = []
-    if table is not None and table.rows.size and system is not None:
+    if table is not None and table.rows.size and ran is not None:
         rows = table.rows[np.argsort(table.rows["time"], kind="stable")]
         times = ns(rows["time"] - np.uint64(origin))
         for kind, task, core, cause in np.unique(rows[["kind", "task", "core", "cause"]]).tolist():
@@ -56,8 +56,8 @@ def summarised(
                     name,
                     times[mine],
                     lasted,
-                    system.task_names[task] if task != NONE else None,
-                    system.core_names[core] if core != NONE else None,
+                    ran.task_names[task] if task != NONE else None,
+                    ran.core_names[core] if core != NONE else None,
                     CAUSES_OF_DISTURBANCE[cause],
                 )
             )

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.record.columns import Column, Converted
-from consort.record.description import Described
+from consort.record.ran import Ran
 
 _TABLE = re.compile(r"outputs-(\d+)")
 EXPECTED = "_expected"
 
 
-def task_of(table: str, system: Described | None) -> int | None:
+def task_of(table: str, ran: Ran | None) -> int | None:
     """The number of the task whose outputs a raw table holds; None for any other table."""
     found = _TABLE.fullmatch(table)
-    if found is None or system is None or int(found[1]) >= len(system.tasks):
+    if found is None or ran is None or int(found[1]) >= len(ran.tasks):
         return None
     return int(found[1])
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from consort.errors import BadInput
 from consort.plan.recorded import carried, steps_of_chains
-from consort.plan.stored import restored
+from consort.plan.stored import restored, stored
 from consort.plan.types import Plan, PlannedChain, PlannedChannel, PlannedCore, PlannedTask
 from consort.record.checked import read_json, shown
 
@@ -86,10 +87,20 @@ class Ran:
         """A time of the plan in nanoseconds of the run's clock."""
         return picoseconds * self.facts.time_scale / 1000
 
+    def pending_ns(self, task: PlannedTask) -> float:
+        """The longest that a release of the task stands where nothing serves it."""
+        return self.ns(max(task.period_ps, task.deadline_ps))
+
 
 def executes_ns(task: PlannedTask) -> float | None:
     """The longest that the task's step executes, which no time scale stretches; None if that is not known."""
     return None if task.computes_ps is None else task.computes_ps / 1000
+
+
+def write_plan(folder: Path, plan: Plan) -> None:
+    """Writes the plan into a folder of a record."""
+    text = json.dumps(stored(plan), indent=1, allow_nan=False, ensure_ascii=False)
+    (folder / PLAN_FILE).write_text(text + "\n", encoding="utf-8")
 
 
 def load_plan(file: Path) -> Plan:

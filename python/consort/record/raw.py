@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from consort.errors import BadInput
 from consort.record.checked import read_json
+from consort.record.ran import PLAN_FILE, Ran, load_plan
+
+if TYPE_CHECKING:
+    from consort.plan import Plan
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -114,10 +118,15 @@ class RawRun:
     path: Path
     manifest: Manifest
     tables: dict[str, RawTable]
+    ran: Ran | None = None
+    """The system that ran; None for programs without a plan."""
 
     @staticmethod
-    def load(folder: str | Path) -> RawRun:
-        """Reads and checks a raw run folder; BadInput names the file and field that is wrong."""
+    def load(folder: str | Path, plan: Plan | None = None) -> RawRun:
+        """Reads and checks a raw run folder; BadInput names the file and field that is wrong.
+
+        `plan`: the one that ran, where it is at hand; else it is read from the folder, if that holds one.
+        """
         path = Path(folder)
         if not path.is_dir():
             raise BadInput("no such folder", file=path)
@@ -129,7 +138,10 @@ class RawRun:
                     f"table '{spec.name}' is listed twice", file=path / MANIFEST, field=f"tables.{index}.name"
                 )
             tables[spec.name] = _load_table(path, index, spec)
-        return RawRun(path, manifest, tables)
+        if plan is None and (path / PLAN_FILE).is_file():
+            plan = load_plan(path / PLAN_FILE)
+        ran = None if plan is None else Ran.of(plan, manifest.config, file=path / MANIFEST)
+        return RawRun(path, manifest, tables, ran)
 
     def origin(self) -> int:
         """The first tick of the run: the smallest time stamp recorded in any table or event.

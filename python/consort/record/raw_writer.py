@@ -11,12 +11,16 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.record.ran import write_plan
 from consort.record.raw import FORMAT, MANIFEST, RawRun
+
+if TYPE_CHECKING:
+    from consort.plan import Plan
 
 
 def write_table(
@@ -70,8 +74,14 @@ def write_manifest(
     counters: Mapping[str, int],
     events: Sequence[Mapping[str, Any]] = (),
     realtime: Mapping[str, Any] | None = None,
+    plan: Plan | None = None,
 ) -> RawRun:
-    """Completes a raw run folder whose tables are written, and reads it back, which checks it."""
+    """Completes a raw run folder whose tables are written, and reads it back, which checks it.
+
+    `plan`: the one that ran.
+    """
+    if plan is not None:
+        write_plan(folder, plan)
     manifest = {
         "format": FORMAT,
         "program": program,
@@ -83,4 +93,4 @@ def write_manifest(
         "realtime": realtime or {},
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-    return RawRun.load(folder)
+    return RawRun.load(folder, plan)

@@ -8,15 +8,17 @@ A job belongs to the mode in which it was released; its operations and its outpu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.plan.types import Plan, PlannedTask
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE
 from consort.record.deaths import Death, deaths_of
+from consort.record.ran import Ran
 from consort.record.raw import RawRun
 from consort.record.status import EVENTS, NONE, STATUS
 
@@ -61,13 +63,14 @@ def stays_of(raw: RawRun) -> list[Stay]:
     return found
 
 
-def in_modes(raw: RawRun, stays: list[Stay]) -> Iterator[tuple[str, RawRun]]:
-    """The rows of each mode that the run was in, as a recording.
+def in_modes(raw: RawRun, stays: list[Stay], plans: Mapping[str, Plan]) -> Iterator[tuple[str, RawRun]]:
+    """The rows of each mode that the run was in, as a recording. `plans` are those of all its modes.
 
     Where a core died, without what no bound of a mode speaks of, and the fail-over's own table does: jobs
     whose outputs another core wrote for it, and what was read from its channels before that core did.
     """
-    config = raw.manifest.config
+    ran = raw.ran
+    assert ran is not None
     jobs = np.asarray(raw.tables[JOBS].rows)
     deaths = deaths_of(raw)
     for death in deaths:
@@ -75,12 +78,12 @@ def in_modes(raw: RawRun, stays: list[Stay]) -> Iterator[tuple[str, RawRun]]:
     stay = _stay_of(jobs["release"], stays)
     modes = np.array([one.mode for one in stays])
     by_job = _Jobs(jobs, modes[stay])
+    names = list(plans)
     for mode in sorted({one.mode for one in stays}):
-        facts = config["modes"][mode]
-        names = [task["name"] for task in facts["tasks"]]
-        places = [names.index(t["name"]) if t["name"] in names else NONE for t in config["tasks"]]
-        part = _Part(by_job, mode, np.array(places), deaths)
-        yield facts["name"], _of_mode(raw, part, stays, facts)
+        here = {name: place for place, name in enumerate(plans[names[mode]].tasks)}
+        places = np.array([here.get(name, NONE) for name in ran.task_names])
+        part = _Part(by_job, mode, [*plans.values()], places, deaths)
+        yield names[mode], _of_mode(raw, ran, part, stays)
 
 
 @dataclass(frozen=True)
@@ -104,9 +107,14 @@ class _Jobs:
 class _Part:
     jobs: _Jobs
     mode: int
+    plans: Sequence[Plan]
     places: NDArray[np.int64]
     """Where each task of the run stands in the mode."""
     deaths: list[Death]
+
+    @property
+    def plan(self) -> Plan:
+        return self.plans[self.mode]
 
     def placed(self, rows: NDArray[np.void]) -> NDArray[np.void]:
         made = rows.copy()
@@ -121,7 +129,7 @@ def _stay_of(ticks: NDArray[Any], stays: list[Stay]) -> NDArray[np.int64]:
     return np.searchsorted(begins, ticks.astype(np.int64), side="right")
 
 
-def _of_mode(raw: RawRun, part: _Part, stays: list[Stay], facts: Mapping[str, Any]) -> RawRun:
+def _of_mode(raw: RawRun, whole: Ran, part: _Part, stays: list[Stay]) -> RawRun:
     mine = [stay for stay in stays if stay.mode == part.mode]
     jobs = part.placed(part.jobs.rows[part.jobs.modes == part.mode])
     tables = [raw.tables[JOBS].of(jobs)]
@@ -129,7 +137,7 @@ def _of_mode(raw: RawRun, part: _Part, stays: list[Stay], facts: Mapping[str, An
         rows = np.asarray(raw.tables[OPERATIONS_TABLE].rows)
         inside = part.jobs.of(rows["task"], rows["seq"]) == part.mode
         for death in part.deaths:
-            inside &= ~_stale(rows, death, stays, raw.manifest.config)
+            inside &= ~_stale(rows, death, stays, part.plans, whole)
         tables.append(raw.tables[OPERATIONS_TABLE].of(part.placed(rows[inside])))
     if EVENTS_TABLE in raw.tables:
         rows = np.asarray(raw.tables[EVENTS_TABLE].rows)
@@ -144,83 +152,86 @@ def _of_mode(raw: RawRun, part: _Part, stays: list[Stay], facts: Mapping[str, An
         if inside.any() or bool((jobs["task"] == place).any()):
             tables.append(outputs.of(rows[inside], f"outputs-{place}"))
     manifest = raw.manifest
-    config = {key: value for key, value in manifest.config.items() if key != "modes"}
-    config |= {
-        "mode": facts["name"],
-        "tasks": [
-            {**task, **_planned(task, mine, manifest, part.deaths, jobs["release"][jobs["task"] == place])}
-            for place, task in enumerate(facts["tasks"])
-        ],
-        "chains": facts["chains"],
-        "stays": [[stay.begin, _end(stay, manifest, part.deaths)] for stay in mine],
+    times = _Times(whole, manifest.clock.ticks_per_second / 1e9)
+    config = manifest.config | {
+        "stays": [[stay.begin, _end(stay, times, part.deaths)] for stay in mine],
+        "jobs": {
+            task.name: _planned(task, mine, times, part.deaths, jobs["release"][jobs["task"] == place])
+            for place, task in enumerate(part.plan.tasks.values())
+            if task.release == "periodic"
+        },
     }
+    # The rows number the cores and channels of all modes.
+    ran = replace(Ran.of(part.plan, config), cores=whole.cores, channels=whole.channels)
     counters = dict(manifest.counters) | {"jobs": int(jobs.size)}
     for name, bit in STATUS.items():
         if name in counters:
             counters[name] = int(np.count_nonzero(jobs["status"] & bit))
     changed = {"tables": [table.spec for table in tables], "config": config, "counters": counters}
-    return RawRun(raw.path, manifest.model_copy(update=changed), {table.name: table for table in tables})
+    return RawRun(raw.path, manifest.model_copy(update=changed), {table.name: table for table in tables}, ran)
+
+
+@dataclass(frozen=True)
+class _Times:
+    """The whole run, and the rate of its clock."""
+
+    ran: Ran
+    per_ns: float
+
+    @property
+    def end(self) -> float:
+        """Until when [ticks] jobs were released."""
+        facts = self.ran.facts
+        assert facts.start_tick is not None and facts.duration_ns is not None
+        return facts.start_tick + facts.duration_ns * self.per_ns
 
 
 def _stale(
-    rows: NDArray[np.void], death: Death, stays: list[Stay], config: Mapping[str, Any]
+    rows: NDArray[np.void], death: Death, stays: list[Stay], plans: Sequence[Plan], whole: Ran
 ) -> NDArray[np.bool_]:
     """A mask of rows in which others read a dead core's channels before somebody else wrote them."""
     at = sum(stay.begin <= death.noticed for stay in stays) - 1
     until = stays[at].end
-    mine = {t["name"] for t in config["modes"][stays[at].mode]["tasks"] if t["core"] == _core(config, death)}
-    channels = [place for place, one in enumerate(config["channels"]) if one["writer"] in mine]
+    tasks = plans[stays[at].mode].tasks.values()
+    mine = {task.name for task in tasks if task.core == whole.core_names[death.core]}
+    channels = [place for place, one in enumerate(whole.channels) if one.writer in mine]
     found = np.isin(rows["channel"], channels) & (rows["time"] > death.sign)
     return found if until is None else found & (rows["time"] < until)
 
 
-def _core(config: Mapping[str, Any], death: Death) -> str:
-    return str(config["cores"][death.core]["name"])
-
-
-def _end(stay: Stay, manifest: Any, deaths: list[Death]) -> int:
+def _end(stay: Stay, times: _Times, deaths: list[Death]) -> int:
     """The end of the stay: the mode was left, or the run ended in it; if a core died in it, that core's last
     sign of life: what comes after it has no chains."""
     for death in deaths:
         if stay.begin <= death.noticed and (stay.end is None or death.noticed < stay.end):
             return max(stay.begin, death.sign)
-    if stay.end is not None:
-        return stay.end
-    per_ns = manifest.clock.ticks_per_second / 1e9
-    return max(stay.begin, int(manifest.config["start_tick"] + manifest.config["duration_ns"] * per_ns))
+    return max(stay.begin, int(times.end)) if stay.end is None else stay.end
 
 
 def _planned(
-    task: Mapping[str, Any],
-    stays: list[Stay],
-    manifest: Any,
-    deaths: list[Death],
-    releases: NDArray[np.uint64],
-) -> dict[str, int]:
-    """The number of a periodic task's jobs that are due in the stays; nothing for others, which choose when.
+    task: PlannedTask, stays: list[Stay], times: _Times, deaths: list[Death], releases: NDArray[np.uint64]
+) -> int:
+    """The number of a periodic task's jobs that are due in the stays.
 
     Of a core that died: as many as there are, if no job lacks that must have ended before its last sign of
     life, and none was released after its death was known.
     """
-    if task["release"] != "periodic":
-        return {}
-    per_ns = manifest.clock.ticks_per_second / 1e9
-    last = manifest.config["start_tick"] + manifest.config["duration_ns"] * per_ns
+    ran, per_ns = times.ran, times.per_ns
 
     def due(stay: Stay, until: float) -> int:
-        lasts = (until - stay.begin) / per_ns - task["offset_ns"]
+        lasts = (until - stay.begin) / per_ns - ran.ns(task.offset_ps)
         # One that is due within two ticks of the end may be on either side of it.
-        jobs: int = math.ceil((lasts - 2 / per_ns) / task["period_ns"])
+        jobs: int = math.ceil((lasts - 2 / per_ns) / ran.ns(task.period_ps))
         return max(0, jobs)
 
     count = 0
     for stay in stays:
-        until = last if stay.requested is None else min(stay.requested, last)
+        until = times.end if stay.requested is None else min(stay.requested, times.end)
         death = next(
             (
                 death
                 for death in deaths
-                if _core(manifest.config, death) == task["core"] and stay.begin <= death.noticed <= until
+                if ran.core_names[death.core] == task.core and stay.begin <= death.noticed <= until
             ),
             None,
         )
@@ -228,6 +239,6 @@ def _planned(
             count += due(stay, until)
             continue
         inside = (releases >= stay.begin) & (releases < death.noticed)
-        least = due(stay, death.sign - task["deadline_ns"] * per_ns)
+        least = due(stay, death.sign - ran.ns(task.deadline_ps) * per_ns)
         count += min(max(int(np.count_nonzero(inside)), least), due(stay, death.noticed))
-    return {"jobs": count}
+    return count

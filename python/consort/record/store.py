@@ -19,7 +19,6 @@ from consort.record.checked import check_record, inside, read_json, shown
 from consort.record.judgement import Held
 
 RUN_FILE = "run.json"
-PLAN_FILE = "plan.json"
 RUN_VERSION = 1
 # Folders under construction start with this, so that no listing takes one for a run.
 PARTIAL = ".partial-"

@@ -21,11 +21,11 @@ from consort.record.columns import (
     convert,
     job_counts,
 )
-from consort.record.description import Described
 from consort.record.events import summarised
 from consort.record.grouped import rows_by
 from consort.record.judgement import Judgement
 from consort.record.outputs import beside_expected, task_of
+from consort.record.ran import Ran
 from consort.record.raw import RawRun, RawTable
 from consort.record.summary import histogram, summarise
 from consort.record.ticks import to_ns
@@ -33,7 +33,7 @@ from consort.record.ticks import to_ns
 SOURCES = {0: "memory stream", 1: "loopback copy", 2: "stress-ng"}
 
 
-def entry_of(key: str, name: str, raw: RawRun, system: Described | None) -> dict[str, Any]:
+def entry_of(key: str, name: str, raw: RawRun) -> dict[str, Any]:
     """A configuration's part of the record, without its tables."""
     manifest = raw.manifest
     origin = raw.origin()
@@ -52,7 +52,7 @@ def entry_of(key: str, name: str, raw: RawRun, system: Described | None) -> dict
         "counters": manifest.counters,
         "tables": {},
         "events": [{"ns": ns(event.tick)} | event.model_dump() for event in manifest.events],
-        "event_summary": summarised(raw.tables.get(EVENTS_TABLE), manifest.events, system, origin, rate),
+        "event_summary": summarised(raw.tables.get(EVENTS_TABLE), manifest.events, raw.ran, origin, rate),
         "summary": {},
         "metrics": {},
         "histograms": {},
@@ -64,11 +64,10 @@ def add_tables(
     tables: list[RawTable],
     raw: RawRun,
     folder: Path,
-    system: Described | None,
     verdict: Judgement | None,
 ) -> None:
     """Writes each table's Parquet file into the folder and its figures into the entry."""
-    clock = raw.manifest.clock
+    clock, ran = raw.manifest.clock, raw.ran
     origin = entry["clock"]["origin_tick"]
     end: int | None = None
     # The jobs come first: the interference that counts is what ran while they did.
@@ -76,13 +75,13 @@ def add_tables(
         name = table.name
         if name == JOBS:
             table = _with_bits(table, verdict)
-        converted = convert(table, clock, origin, system)
+        converted = convert(table, clock, origin, ran)
         if name == JOBS and verdict is not None and verdict.disturbed is not None:
             converted.columns.append(Column("disturbed", verdict.disturbed))
-        number = task_of(name, system)
-        if number is not None and system is not None:
+        number = task_of(name, ran)
+        if number is not None and ran is not None:
             # The folder names a task's outputs after the task, not after its number.
-            name = f"outputs-{file_name(system.tasks[number].name)}"
+            name = f"outputs-{file_name(ran.tasks[number].name)}"
             if verdict is not None and number in verdict.expected:
                 converted = beside_expected(converted, verdict.expected[number])
         file = folder / f"{name}.parquet"
@@ -97,8 +96,8 @@ def add_tables(
             entry["interference"] = achieved(converted, clock.provenance, end)
         if name == JOBS:
             entry["jobs"] = job_counts(table.rows)
-            if system is not None:
-                entry["tasks"] = _by_task(table, system)
+            if ran is not None:
+                entry["tasks"] = _by_task(table, ran)
             finished = converted.column("finish_ns").present()
             end = int(finished.max()) if finished.size else None
     if verdict is not None:
@@ -114,13 +113,19 @@ def _with_bits(table: RawTable, verdict: Judgement | None) -> RawTable:
     return RawTable(table.spec, rows)
 
 
-def _by_task(table: RawTable, system: Described) -> dict[str, dict[str, Any]]:
+def _by_task(table: RawTable, ran: Ran) -> dict[str, dict[str, Any]]:
     """Facts on each task, and counts of its jobs by how they ended."""
-    of_task = rows_by(table.rows["task"], len(system.tasks))
+    of_task = rows_by(table.rows["task"], len(ran.tasks))
     jobs = np.ascontiguousarray(table.rows[["status", "finish"]])
     return {
-        task.name: task.model_dump(exclude={"name"}) | {"jobs": job_counts(jobs[rows])}
-        for task, rows in zip(system.tasks, of_task, strict=True)
+        task.name: {
+            "core": task.core,
+            "worker": task.worker,
+            "period_ns": ran.ns(task.period_ps),
+            "deadline_ns": ran.ns(task.deadline_ps),
+            "jobs": job_counts(jobs[rows]),
+        }
+        for task, rows in zip(ran.tasks, of_task, strict=True)
     }
 
 

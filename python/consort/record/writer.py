@@ -23,13 +23,13 @@ from typing import Any
 from consort.errors import BadInput, EnvironmentLacks
 from consort.extras import naming_extras
 from consort.record.columns import ACTIVITY
-from consort.record.description import described
 from consort.record.environment import environment
 from consort.record.judgement import Held, Judgement
 from consort.record.partial import LOCK, fsync, lock_in, make_durable, sweep
-from consort.record.raw import MANIFEST, RawRun
+from consort.record.ran import PLAN_FILE, write_plan
+from consort.record.raw import RawRun
 from consort.record.sections import Section, make_published, make_section
-from consort.record.store import PARTIAL, PLAN_FILE, RUN_FILE, RUN_VERSION, Run, default_root, open_run
+from consort.record.store import PARTIAL, RUN_FILE, RUN_VERSION, Run, default_root, open_run
 from consort.record.tables import activity_of, add_tables, entry_of
 
 KINDS = ("application", "loopback", "icc", "experiment", "simulation")
@@ -113,22 +113,20 @@ class RunWriter:
         published: Collection[dict[str, Any]] = (),
         expected_events: Collection[str] = (),
         verdict: Judgement | None = None,
-        plan: Mapping[str, Any] | None = None,
     ) -> None:
-        """Converts a recording: every sample to Parquet, and the summaries of its metrics.
+        """Converts a recording: every sample to Parquet, and the summaries of its metrics; keeps its plan.
 
         `interference` is the recording of the load that ran beside the program, on the same clock.
         `published` rows ({metric, values, unit, source}) stand beside the measured ones in the report.
         `expected_events` names events (a worker killed on purpose) that do not make the run fail.
         `verdict`: what the judge found; its reasons then decide instead of the counts of misses, wrong
-        outputs and deaths. `plan`: what was to run, as data.
+        outputs and deaths.
         """
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", key):
             raise BadInput(f"'{key}' is no key: letters, digits, - _ .", field="key")
         if any(c["key"] == key for c in self._data["configurations"]):
             raise BadInput(f"configuration '{key}' was added before", field="key")
-        system = described(raw.manifest.config, file=raw.path / MANIFEST)
-        entry = entry_of(key, name, raw, system)
+        entry = entry_of(key, name, raw)
         entry["published"] = [make_published(row).model_dump() for row in published]
         tables = dict(raw.tables)
         if interference is not None:
@@ -137,9 +135,9 @@ class RunWriter:
         folder = self._folder / key
         folder.mkdir()
         try:
-            add_tables(entry, list(tables.values()), raw, folder, system, verdict)
-            if plan is not None:
-                (folder / PLAN_FILE).write_text(_text(plan), encoding="utf-8")
+            add_tables(entry, list(tables.values()), raw, folder, verdict)
+            if raw.ran is not None:
+                write_plan(folder, raw.ran.plan)
                 entry["plan"] = f"{key}/{PLAN_FILE}"
         except BaseException:
             # The caller may go on with other configurations: nothing of this one may stay.

@@ -200,9 +200,9 @@ def _record_part(
             scratch,
             title,
             progress,
+            plan=made,
             sources=sources,
             cpus=others or sorted(used),
-            file=made.file,
             summary=watched,
             environment=sanitizer.ENVIRONMENT if options.sanitize else None,
         )

@@ -107,6 +107,7 @@ def run_config(
             "duration_ns": duration,
             "seed": plan.run.seed,
             "stand_ins": [t.name for t in plan.tasks.values() if t.step == STAND_IN],
+            "cpus": dict(placement.cpus),
             "cores": [made.core_facts(core) for core in plan.cores.values()],
             "tasks": [task_facts(task, time_scale) for task in plan.tasks.values()],
             "channels": [

@@ -125,9 +125,9 @@ def _folder_of(scratch: Path, task: str) -> Path:
 def _broke(folder: Path, task: str) -> bool:
     """True if the task ended its core, or its worker."""
     raw = RawRun.load(folder / "raw")
-    if "events" not in raw.tables:
+    if "events" not in raw.tables or raw.ran is None:
         return False
-    number = [each["name"] for each in raw.manifest.config["tasks"]].index(task)
+    number = raw.ran.task_names.index(task)
     rows = raw.tables["events"].rows
     kinds = {EVENTS.index(name) for name in _BROKE}
     return any(row["task"] == number and int(row["kind"]) in kinds for row in rows)

@@ -23,7 +23,6 @@ from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration
 from consort.plan import Plan
-from consort.plan.stored import stored
 from consort.prepare import Prepared as PreparedMachine
 from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
@@ -191,7 +190,6 @@ def add_judged(
             found.raw,
             interference=recording.interference,
             verdict=found.verdict,
-            plan=stored(recording.plan),
         )
     for section in recording.sections:
         writer.add_section(**section)
@@ -209,12 +207,12 @@ def _add_modes(
     problems: list[str],
 ) -> Recorded:
     """Judges a recording mode by mode, and the changes between them; what is returned is the first mode's."""
-    whole = RawRun.load(recording.raw)
+    whole = RawRun.load(recording.raw, recording.plan)
     entered = stays_of(whole)
     stays = entered or [modes.before_the_start(whole)]
     expected = _expected(prepared, recording, problems) if entered else {}
     found: list[Recorded] = []
-    for mode, raw in in_modes(whole, stays):
+    for mode, raw in in_modes(whole, stays, modes.plans.modes):
         plan = modes.plans.modes[mode]
         if not raw.tables[JOBS].rows.size and not _due(raw) and mode != modes.start:
             continue
@@ -230,7 +228,6 @@ def _add_modes(
             raw,
             interference=recording.interference,
             verdict=verdict,
-            plan=stored(plan),
         )
     for request in modes.unseen(whole, stays):
         writer.leave_open(f"{recording.title}: {request}")
@@ -256,7 +253,7 @@ def _add_modes(
 def _due(raw: RawRun) -> int:
     """The number of jobs of periodic tasks that were due in a mode's stays, whether they have a row or
     not."""
-    return sum(task.get("jobs", 0) for task in raw.manifest.config["tasks"])
+    return 0 if raw.ran is None else sum(raw.ran.facts.jobs.values())
 
 
 def judged(
@@ -270,7 +267,7 @@ def judged(
     Why outputs cannot be checked is added to `problems`; without such a list it is raised.
     """
     expected = _expected(prepared, recording, problems)
-    record = RawRun.load(recording.raw)
+    record = RawRun.load(recording.raw, recording.plan)
     bounds = bounds_of(recording.plan) if record.manifest.clock.provenance != "emulated" else None
     if bounds is not None and recording.overhead_ps is not None:
         wcets = {name: ns + recording.overhead_ps.get(name, 0) / 1000 for name, ns in bounds.wcets.items()}

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.plan import Plan
 from consort.progress import Progress
+from consort.record.ran import write_plan
 from consort.record.raw import MANIFEST
 from consort.run import sanitizer
 from consort.run.interference import interfering
@@ -47,15 +49,15 @@ def launch(
     what: str,
     progress: Progress,
     *,
+    plan: Plan,
     sources: Sequence[str] = (),
     cpus: Sequence[int] = (),
-    file: Path | None = None,
     summary: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Launched:
     """Runs `program` once, with interference from `sources` on `cpus`, and leaves the recording in `folder`.
 
-    `what` names the run for the user, `file` is its description; `summary`: the memory that a watcher looks
+    `what` names the run for the user; `plan` is the one that runs; `summary`: the memory that a watcher looks
     at; `environment`: variables beside those of this process. Without a recording it raises `BadInput`,
     `EnvironmentLacks` or `SystemFails`, as the program ended.
     """
@@ -82,10 +84,12 @@ def launch(
         message = "; ".join([*findings, words] if words else findings)
         message = message or f"the application ended with status {status}"
         if status == 2:
-            raise BadInput(message, file=file)
+            raise BadInput(message, file=plan.file)
         if status == 3:
             raise EnvironmentLacks(message, "see `consort doctor`")
         raise SystemFails(f"{what}: {message}; nothing was recorded")
+    # Not before: the recorder takes an empty folder alone.
+    write_plan(raw, plan)
     other = state.raw if state.raw is not None and (state.raw / MANIFEST).is_file() else None
     return Launched(raw, command, status, words, tuple(findings), other, (*state.notes, *notes))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.judge.chains import chain_times, hops_of
-from consort.record.description import Described
+from consort.record.ran import Ran
 from consort.simulate.build import Prepared
 from consort.simulate.engine import Choice, Report, Simulation, joined, repeated, simulate
 from consort.simulate.recording import TICKS_PER_NS, jobs_of, operations_of, system_of
@@ -108,12 +108,12 @@ def measure_chains(simulation: Simulation) -> Chains:
     described = simulation.prepared.plan.chains
     if not described:
         return {}
-    system = Described.model_validate(system_of(simulation))
+    ran = Ran.of(simulation.prepared.plan, system_of(simulation))
     jobs = jobs_of(simulation)
-    operations = operations_of(simulation, jobs, system)
+    operations = operations_of(simulation, jobs, ran)
     found = {}
-    for chain in system.chains:
-        times = chain_times(hops_of(jobs, operations, chain, system, TICKS_PER_NS))
+    for chain in ran.chains:
+        times = chain_times(hops_of(jobs, operations, chain, ran, TICKS_PER_NS))
         allowed = described[chain.name]
         found[chain.name] = ChainFigures(
             chain.name,

@@ -4,10 +4,8 @@ judged by the bounds of that mode, and the changes with theirs."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +14,9 @@ from consort.analysis.fail_over import executions
 from consort.analysis.mode_changes import ModeBounds
 from consort.judge import Bounds, judge
 from consort.judge.changes import changes_section
-from consort.plan.stored import stored
+from consort.plan import Plan
 from consort.record import RunWriter
+from consort.record.ran import Ran
 from consort.record.scratch import scratch_folder
 from consort.record.status import OPERATIONS
 from consort.record.store import Run
@@ -52,8 +51,7 @@ def record_modes(
             wcets = executions(bounds.plans[mode])
             verdict = judge(raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets))
             label = f"simulated, mode {mode}, seed {simulation.seed}"
-            plan = stored(stays[0].simulation.prepared.plan)
-            writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict, plan=plan)
+            writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict)
         writer.add_section(**changes_section(simulation.changes))
         for unseen in (all_runs or simulation).unseen:
             writer.leave_open(unseen)
@@ -74,9 +72,9 @@ def _rows_of(stays: Sequence[Segment], duration: int) -> Rows:
         "mode": stays[0].mode,
         "duration_ns": duration / 1000,
         "stays": [[stay.start + FIRST_TICK, end + FIRST_TICK] for stay, end in zip(stays, ends, strict=True)],
-        "tasks": [{**task, **_planned(task, stays)} for task in parts[0].config["tasks"]],
+        "jobs": _planned(parts[0].plan, stays),
     }
-    blocks = np.zeros(len(config["channels"]) + 1, dtype=np.uint64)
+    blocks = np.zeros(len(Ran.of(parts[0].plan, config).channels) + 1, dtype=np.uint64)
     for part, stay in zip(parts, stays, strict=True):
         for table in (part.jobs, part.operations, part.slices):
             _shift(table, stay.start)
@@ -85,15 +83,16 @@ def _rows_of(stays: Sequence[Segment], duration: int) -> Rows:
         np.concatenate(tables)
         for tables in zip(*((part.jobs, part.operations, part.slices) for part in parts), strict=True)
     )
-    return Rows(config, jobs, operations, slices)
+    return Rows(parts[0].plan, config, jobs, operations, slices)
 
 
-def _planned(task: Mapping[str, Any], stays: Sequence[Segment]) -> dict[str, int]:
-    """The number of a periodic task's jobs that are due in the stays."""
-    if task["release"] != "periodic":
-        return {}
-    due = (stay.simulation.duration / 1000 - task["offset_ns"] for stay in stays)
-    return {"jobs": sum(max(0, math.ceil(lasts / task["period_ns"] - 1e-9)) for lasts in due)}
+def _planned(plan: Plan, stays: Sequence[Segment]) -> dict[str, int]:
+    """The numbers of periodic tasks' jobs that are due in the stays."""
+    return {
+        task.name: sum(task.releases_until(stay.simulation.duration) for stay in stays)
+        for task in plan.tasks.values()
+        if task.release == "periodic"
+    }
 
 
 def _shift(rows: NDArray[np.void], start: int) -> None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from consort.analysis.result import Bound
 from consort.judge import Bounds, judge
-from consort.plan.stored import stored
-from consort.record import Described, RawRun, RunWriter
+from consort.plan import Plan
+from consort.record import Ran, RawRun, RunWriter
 from consort.record.columns import JOBS, OPERATIONS_TABLE, SLICES_TABLE
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.scratch import scratch_folder
@@ -68,7 +68,7 @@ def record(
         raw = write_raw(simulation, scratch / KEY)
         verdict = judge(raw, Bounds.of(bounds))
         title = f"simulated, seed {simulation.seed}"
-        writer.add_configuration(KEY, title, raw, verdict=verdict, plan=stored(simulation.prepared.plan))
+        writer.add_configuration(KEY, title, raw, verdict=verdict)
         _sections(writer, all_runs or simulation)
         fail_for_misses(writer, simulation, all_runs)
         for line in (all_runs or simulation).early:
@@ -110,8 +110,9 @@ def write_raw(simulation: Simulation, folder: Path) -> RawRun:
 
 @dataclass(frozen=True)
 class Rows:
-    """The record of a simulation: its configuration (consort.record.description) and its tables."""
+    """The record of a simulation: its plan, what it made of it (consort.record.ran), and its tables."""
 
+    plan: Plan
     config: dict[str, Any]
     jobs: NDArray[np.void]
     operations: NDArray[np.void]
@@ -121,8 +122,8 @@ class Rows:
     def of(simulation: Simulation) -> Rows:
         config = system_of(simulation)
         jobs = jobs_of(simulation)
-        operations = operations_of(simulation, jobs, Described.model_validate(config))
-        return Rows(config, jobs, operations, _slices(simulation))
+        operations = operations_of(simulation, jobs, Ran.of(simulation.prepared.plan, config))
+        return Rows(simulation.prepared.plan, config, jobs, operations, _slices(simulation))
 
 
 def write_rows(rows: Rows, folder: Path, stopped: int | None = None) -> RawRun:
@@ -142,6 +143,7 @@ def write_rows(rows: Rows, folder: Path, stopped: int | None = None) -> RawRun:
         ],
         clock=_CLOCK,
         config=rows.config,
+        plan=rows.plan,
         counters={"deadline_misses": int(np.count_nonzero(missed))},
         # Time 0 of the simulation: times in the run folder count from it.
         events=events,

@@ -20,8 +20,8 @@ from consort.judge.chains import simulated_operations
 from consort.model.kinds import SEMANTICS
 from consort.plan import Plan
 from consort.plan.recorded import chain_facts, core_facts, task_facts
-from consort.record.description import Described
 from consort.record.grouped import rows_by
+from consort.record.ran import Ran
 from consort.record.status import NONE, SLICES, STATUS
 from consort.simulate.engine import Simulation
 from consort.simulate.links import arrivals_over_links
@@ -36,7 +36,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 def system_of(simulation: Simulation) -> dict[str, Any]:
-    """The configuration of a simulation's recording (consort.record.description)."""
+    """The configuration of a simulation's recording (consort.record.ran)."""
     plan = simulation.prepared.plan
     channels, chains = _channels(plan)
     return {
@@ -48,6 +48,7 @@ def system_of(simulation: Simulation) -> dict[str, Any]:
         "tasks": [task_facts(task) for task in plan.tasks.values()],
         "channels": channels,
         "chains": chains,
+        "steps_of_chains": True,
     }
 
 
@@ -72,9 +73,9 @@ def jobs_of(simulation: Simulation) -> NDArray[np.void]:
     return rows[np.lexsort((rows["task"], rows["release"]))]
 
 
-def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Described) -> NDArray[np.void]:
+def operations_of(simulation: Simulation, jobs: NDArray[np.void], ran: Ran) -> NDArray[np.void]:
     """The rows of table `operations`: writes and reads by the jobs of each channel's tasks."""
-    places = {name: number for number, name in enumerate(system.task_names)}
+    places = {name: number for number, name in enumerate(ran.task_names)}
     moments_of = _Moments(simulation, jobs)
 
     def written_by(task: str) -> Times:
@@ -83,8 +84,7 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
 
     arrivals = arrivals_over_links(simulation.prepared.plan, written_by)
     parts = []
-    for number, channel in enumerate(system.channels):
-        assert channel.writer is not None
+    for number, channel in enumerate(ran.channels):
         let = channel.communication == "let"
         writer = places[channel.writer]
         readers = [places[reader] for reader in channel.readers]

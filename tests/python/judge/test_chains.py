@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from consort.judge.chains import ABSENT, Hop, chain_times, hops_of
-from consort.record.description import ChainFacts, Described
+from consort.record import Ran
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_plan import made_plan
 from system_recording import JOB, OPERATION
 
 
@@ -61,24 +62,11 @@ def histories(draw: Any) -> tuple[Any, Any, list[str], bool]:
     return jobs, np.array(operations, dtype=OPERATION), [f"t{n}" for n in range(tasks)], let
 
 
-def system_of(names: list[str], let: bool) -> Described:
-    return Described.model_validate(
-        {
-            "cores": [{"name": "m0"}],
-            "tasks": [
-                {
-                    "name": name,
-                    "core": "m0",
-                    "deadline_ns": 5,
-                    "communication": "let" if let else "implicit",
-                }
-                for name in names
-            ],
-            "channels": [
-                {"name": f"c{n}", "writer": a, "readers": [b]} for n, (a, b) in enumerate(pairwise(names))
-            ],
-        }
-    )
+def system_of(names: list[str], let: bool) -> Ran:
+    channels = [{"name": f"c{n}", "writer": a, "readers": [b]} for n, (a, b) in enumerate(pairwise(names))]
+    chain = {"name": "c", "path": names, "communication": "let" if let else "implicit"}
+    tasks = {name: {"deadline_ns": 5} for name in names}
+    return Ran.of(made_plan(tasks, channels, [chain]), {})
 
 
 def searched(jobs: Any, operations: Any, tasks: int, let: bool) -> tuple[list[int], list[int], int]:
@@ -133,8 +121,8 @@ def searched(jobs: Any, operations: Any, tasks: int, let: bool) -> tuple[list[in
 @given(histories())
 def test_as_a_search_from_every_output_finds_it(history: tuple[Any, Any, list[str], bool]) -> None:
     jobs, operations, names, let = history
-    chain = ChainFacts(name="c", path=tuple(names))
-    hops = hops_of(jobs, operations, chain, system_of(names, let), 1.0)
+    system = system_of(names, let)
+    hops = hops_of(jobs, operations, system.chains[0], system, 1.0)
     found = chain_times(hops)
     reactions, ages, unseen = searched(jobs, operations, len(names), let)
     assert found.reactions.tolist() == reactions

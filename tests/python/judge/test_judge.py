@@ -13,7 +13,7 @@ from consort.errors import BadInput
 from consort.judge import Bounds, Expected, Limit, Verdict, judge
 from consort.judge.verdict import Row
 from consort.model import Tolerance
-from consort.record import RunWriter
+from consort.record import RawRun, RunWriter
 from consort.record.status import EVENTS, OPERATIONS, STATUS
 from system_recording import T0, Recording, steady
 
@@ -306,15 +306,10 @@ def test_a_core_that_shares_its_cpu_is_disturbed_by_the_others_jobs_alone(tmp_pa
     recording.job("there", 0, 30 * US, 70 * US)
     recording.job("there", 1, 1 * US, 10 * US)
     bound = Bounds((Limit("here", "response", 25 * US, "theorem 1"),))
-    apart = recording.write(tmp_path / "apart")
-    for core, cpu in zip(apart.manifest.config["cores"], (0, 1), strict=True):
-        core["cpu"] = cpu
-    verdict = judge(apart, bound)
+    verdict = judge(recording.write(tmp_path / "apart"), bound)
     assert any("a defect" in reason for reason in verdict.reasons)
-    shared = recording.write(tmp_path / "shared")
-    for core in shared.manifest.config["cores"]:
-        core["cpu"] = 0
-    verdict = judge(shared, bound)
+    recording.config["cpus"] = {"m0": 0, "m1": 0}
+    verdict = judge(recording.write(tmp_path / "shared"), bound)
     assert verdict.disturbed is not None
     # The other core's first job was pending while job 0 ran; its second one ended before job 5 began.
     assert np.flatnonzero(verdict.disturbed).tolist() == [5, 10]
@@ -406,7 +401,7 @@ def test_what_was_never_seen_is_not_held(tmp_path: Path) -> None:
         recording.job("servo", seq, 1 * US, 21 * US)
     verdict = judge(recording.write(tmp_path / "chain"), BOUND)
     assert verdict.ok == "not held" and "chain c: no reaction was seen whole" in verdict.reasons
-    recording.config.pop("chains")
+    recording.chains.clear()
     verdict = judge(recording.write(tmp_path / "task"), BOUND)
     assert verdict.ok == "undecided"
     assert verdict.reasons == ("late: the run was over before its first release: nothing is known of it",)
@@ -655,12 +650,25 @@ def test_a_chain_that_never_ends_is_late_by_the_end_of_the_recording(tmp_path: P
     assert row(verdict, "c", "age").outcome == "late"
 
 
-def test_a_recording_without_tasks_cannot_be_judged(tmp_path: Path) -> None:
-    raw = steady().write(tmp_path / "raw")
-    config = {key: value for key, value in raw.manifest.config.items() if key != "tasks"}
-    manifest = raw.manifest.model_copy(update={"config": config})
-    with pytest.raises(BadInput, match="does not say which tasks and cores ran"):
-        judge(replace(raw, manifest=manifest))
+def test_a_recording_without_its_plan_cannot_be_judged(tmp_path: Path) -> None:
+    steady().write(tmp_path / "raw")
+    (tmp_path / "raw" / "plan.json").unlink()
+    with pytest.raises(BadInput, match=r"has no plan.json, which says what ran.*record the run again"):
+        judge(RawRun.load(tmp_path / "raw"))
+
+
+def test_what_runs_is_what_the_plan_says_and_no_key_of_the_manifest(tmp_path: Path) -> None:
+    recording = steady()
+    recording.config["tasks"] = [{"name": "another", "deadline_ns": 1}]
+    raw = recording.write(tmp_path / "raw")
+    verdict = judge(raw, BOUND)
+    assert verdict.ok and [count.task for count in verdict.tasks] == ["servo"]
+    # Where the plan is at hand, the folder's is not read.
+    (tmp_path / "raw" / "plan.json").write_text("{}")
+    assert raw.ran is not None
+    assert RawRun.load(tmp_path / "raw", raw.ran.plan).ran == raw.ran
+    with pytest.raises(BadInput, match="recorded by another version: the plan's form is None"):
+        RawRun.load(tmp_path / "raw")
 
 
 def test_a_chain_of_which_no_stay_in_the_mode_was_long_enough_is_not_held(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from consort.record import RawRun
+from consort.record.ran import write_plan
+from made_plan import FACTS, cores_of, made_plan
 
 T0 = 1_000_000
 STAMPS = (
@@ -51,30 +53,15 @@ NONE = 0xFFFF
 
 
 class Recording:
-    """A system of tasks {name: facts}, cores and channels; jobs and the rest are added one by one."""
+    """A system of tasks {name: facts}, channels and chains; jobs and the rest are added one by one."""
 
     def __init__(self, tasks: dict[str, dict[str, Any]], **config: Any) -> None:
-        self.tasks = {
-            name: {
-                "core": "m0",
-                "worker": None,
-                "execution": "local",
-                "period_ns": 100_000,
-                "deadline_ns": 100_000,
-                "offset_ns": 0,
-                "jitter_ns": 0,
-                "rank": 1,
-                "on_miss": "hold-last-output",
-                "communication": "implicit",
-                "step": f"{name}.hpp::{name}::step",
-            }
-            | facts
-            for name, facts in tasks.items()
-        }
-        used = [t["core"] for t in self.tasks.values()] + [t["worker"] for t in self.tasks.values()]
-        self.cores = list(dict.fromkeys(core for core in used if core))
+        self.tasks = {name: FACTS | facts for name, facts in tasks.items()}
+        self.cores = cores_of(self.tasks)
         self.channels: list[dict[str, Any]] = config.pop("channels", [])
-        self.config = {"target": "linux", "configuration": "local-off", "time_scale": 1} | config
+        self.chains: list[dict[str, Any]] = config.pop("chains", [])
+        cpus = {core: number for number, core in enumerate(self.cores)}
+        self.config = {"configuration": "local-off", "time_scale": 1, "cpus": cpus} | config
         self.rows: list[dict[str, int]] = []
         self.operations: list[tuple[int, ...]] = []
         self.happened: list[tuple[int, ...]] = []
@@ -146,15 +133,7 @@ class Recording:
         manifest = {
             "format": 1,
             "program": "made up",
-            "config": self.config
-            | {
-                "cores": [
-                    {"name": core, "cpu": n, "policy": "fixed-priority", "wait": "spin", "time_base": "spin"}
-                    for n, core in enumerate(self.cores)
-                ],
-                "tasks": [{"name": name} | facts for name, facts in self.tasks.items()],
-                "channels": self.channels,
-            },
+            "config": self.config,
             "clock": {
                 "name": "made up",
                 "ticks_per_second": 1e9,
@@ -166,6 +145,7 @@ class Recording:
             "realtime": self.realtime,
         }
         (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        write_plan(folder, made_plan(self.tasks, self.channels, self.chains))
         return RawRun.load(folder)
 
 

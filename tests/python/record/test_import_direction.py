@@ -15,7 +15,7 @@ PACKAGE = Path(consort.__file__).parent
 ALLOWED = {
     "record": {"plan", "record"},
     "report": {"plan", "record", "report"},
-    "judge": {"analysis", "judge", "model", "record", "report"},
+    "judge": {"analysis", "judge", "model", "plan", "record", "report"},
 }
 
 
