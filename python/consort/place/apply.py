@@ -38,7 +38,9 @@ def part(
     system = problem.system.without([name for name in problem.system.tasks if name not in names])
     data = data_of(system, places, ranks, values)
     data["channels"] = {name: c for name, c in data.get("channels", {}).items() if "." in name}
-    for key in ("chains", "mode_changes", "run", "devices"):
+    # Of the run's options a bound rests on the time base alone.
+    data["run"] = {key: value for key, value in data.get("run", {}).items() if key == "time_base"}
+    for key in ("chains", "mode_changes", "devices"):
         data.pop(key, None)
     for task in data["tasks"].values():
         for key in ("reads", "writes", "arrival", "input", "golden"):

@@ -135,6 +135,25 @@ def test_what_is_in_conflict_is_in_conflict_without_the_rest(tmp_path: Path) -> 
         assert {one["name"] for one in conflict["requirements"]} == {"high", "low"} and conflict["minimal"]
 
 
+@pytest.mark.parametrize("time_base", ["spin", "sleep"])
+def test_a_placement_has_the_time_base_of_the_run(tmp_path: Path, time_base: str) -> None:
+    """A core that spins needs no figure of its timer; one that sleeps does, whatever the number of tasks."""
+    (tmp_path / "one.yaml").write_text(
+        "consort: 1\nname: one\nprocessors: {p: {isa: x86_64}}\n"
+        "cores: {c: {processor: p, count: 1, context_switch: 1us}}\n",
+        encoding="utf-8",
+    )
+    file = tmp_path / "system.yaml"
+    head = f"consort: 1\nassumed: a test\nplatform: one.yaml\nrun: {{time_base: {time_base}}}\ntasks:\n"
+    one = "  low: {period: 10ms, wcet: 4ms, on: c-0}\n"
+    for tasks in (one, one + "  late: {period: 40ms, wcet: 10us, on: c-0}\n"):
+        file.write_text(head + tasks, encoding="utf-8")
+        holds = all(bound.schedulable for bound in analyze_system(plan(load_system(file), "analysis")))
+        assert holds == (time_base == "spin")
+        data = found(file, status=0 if holds else 1)
+        assert data["status"] == ("optimal" if holds else "infeasible")
+
+
 def test_a_chain_is_a_requirement_too(folder: Path) -> None:
     file = folder / "system.yaml"
     file.write_text(SYSTEM.replace("reaction: 100ms", "reaction: 25ms"), encoding="utf-8")
