@@ -133,7 +133,7 @@ CONSORT_EXPORT int munmap(void* address, std::size_t bytes) {
     const auto unmap = [](void* at, std::size_t part) {
         return static_cast<int>(::syscall(SYS_munmap, at, part));
     };
-    if (area_in(address, bytes) == nullptr) {
+    if (bytes == 0 || area_in(address, bytes) == nullptr) {
         return unmap(address, bytes);
     }
     if (!is_range(address, bytes)) {
@@ -198,25 +198,35 @@ CONSORT_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexcep
     const auto tell = [advice](void* at, std::size_t part) {
         return static_cast<int>(::syscall(SYS_madvise, at, part, advice));
     };
-    if (area_in(address, bytes) == nullptr) {
+    if (bytes == 0 || area_in(address, bytes) == nullptr) {
         return tell(address, bytes);
     }
     if (!is_range(address, bytes)) {
         return fail(EINVAL);
     }
-    return for_pieces(
+    bool hole = false;
+    const int failed = for_pieces(
         address, Blocks::rounded(bytes),
-        [advice](Area& area, void* at, std::size_t part) { return advise(area, at, part, advice); }, tell);
+        [advice, &hole](Area& area, void* at, std::size_t part) {
+            hole = hole || !is_all_in_blocks(area, at, part);
+            return advise(area, at, part, advice);
+        },
+        tell);
+    // As the kernel does: what is there heeds the advice, and the caller hears of the hole.
+    return failed == 0 && hole ? fail(ENOMEM) : failed;
 }
 
 CONSORT_EXPORT int mprotect(void* address, std::size_t bytes, int protection) noexcept {
     Area* area = area_of(address);
-    if (area == nullptr || is_child || area->ordinary.load(std::memory_order_acquire)) {
+    if (bytes == 0 || area == nullptr || is_child || area->ordinary.load(std::memory_order_acquire)) {
         return static_cast<int>(::syscall(SYS_mprotect, address, bytes, protection));
     }
     const std::size_t at = reinterpret_cast<std::uintptr_t>(address) - area->base;
     if (at % page_bytes != 0 || bytes > area->bytes - at) {
         return fail(EINVAL);
+    }
+    if (!is_all_in_blocks(*area, address, Blocks::rounded(bytes))) {
+        return fail(ENOMEM);
     }
     if (protection != PROT_READ && protection != (PROT_READ | PROT_WRITE)) {
         static std::atomic_flag said;

@@ -256,6 +256,21 @@ static int remaps_what_is_none(void) {
     if (mremap(area + 4 * step, step, size, MREMAP_MAYMOVE) != MAP_FAILED || errno != EFAULT) return 5;
     return mremap(area, 4 * step, step, 0) == area && filled('x') ? 0 : 1;
 }
+/* A range with a hole or of no bytes is answered as by the kernel; what is beside the hole heeds the call. */
+static int names_holes_and_nothing(void) {
+    char *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(area, 'y', size);
+    munmap(area + 4 * step, step);
+    if (madvise(area, 8 * step, MADV_DONTNEED) != -1 || errno != ENOMEM) return 2;
+    if (area[3 * step] != 0 || area[7 * step] != 0 || area[8 * step] != 'y') return 3;
+    if (mprotect(area, 8 * step, PROT_READ) != -1 || errno != ENOMEM) return 4;
+    if (mprotect(area + 4 * step, step, PROT_READ) != -1 || errno != ENOMEM) return 5;
+    if (munmap(area, 0) != -1 || errno != EINVAL) return 6;
+    if (madvise(area, 0, 99) != -1 || errno != EINVAL || madvise(area, 0, MADV_DONTNEED) != 0) return 7;
+    if (mprotect(area, 0, PROT_READ) != 0) return 8;
+    area[8 * step] = 'z';
+    return filled('x') ? 0 : 1;
+}
 static int direct(void) {
     errno = 0;
     int file = open(getenv("FILE"), O_RDWR | O_CREAT | O_DIRECT, 0600);
@@ -324,6 +339,7 @@ int main(int argc, char **words) {
     RUN(asks_for_all);
     RUN(advises_what_is_no_advice);
     RUN(remaps_what_is_none);
+    RUN(names_holes_and_nothing);
     RUN(direct);
     RUN(reads_only);
     RUN(writes_to_what_it_may_only_read);
@@ -377,6 +393,7 @@ def run(
         ("asks_for_all", "handler", "have no room for an allocation"),
         ("advises_what_is_no_advice", "handler", ""),
         ("remaps_what_is_none", "handler", ""),
+        ("names_holes_and_nothing", "handler", ""),
         ("direct", "handler", "direct I/O (O_DIRECT) is refused (EINVAL)"),
         ("reads_only", "handler", "are refused (EACCES)"),
         ("reads_only", "in-thread", "are refused (EACCES)"),
