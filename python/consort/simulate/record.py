@@ -154,9 +154,10 @@ def _slices(simulation: Simulation) -> NDArray[np.void]:
     assert simulation.slices is not None
     source = simulation.slices
     kinds = {"begin": "<u8", "end": "<u8", "seq": "<u4", "task": "<u2", "core": "<u2", "doing": "<u1"}
-    rows = np.zeros(source.size, dtype=list(kinds.items()))
+    order = np.argsort(np.ascontiguousarray(source["begin"]), kind="stable")
+    rows = np.empty(source.size, dtype=list(kinds.items()))
     for field in kinds:
-        rows[field] = source[field]
+        rows[field] = source[field][order]
     for field in ("begin", "end"):
         rows[field] += np.uint64(FIRST_TICK)
-    return rows[np.argsort(rows["begin"], kind="stable")]
+    return rows

@@ -58,19 +58,21 @@ def jobs_of(simulation: Simulation) -> NDArray[np.void]:
     source = simulation.jobs
     counts = ("seq", "status", "preemptions")
     stamps = [(name, "<u8") for name in (*TIMES, "compute")]
-    rows = np.zeros(
+    # Each field goes to its place at once: rows that are put in order afterwards are copied whole.
+    order = np.lexsort((np.ascontiguousarray(source["task"]), np.ascontiguousarray(source["release"])))
+    rows = np.empty(
         source.size,
         dtype=[*stamps, *((name, "<u4") for name in counts), ("task", "<u2"), ("core", "<u2")],
     )
     for field in TIMES:
         # An instant that did not come is -1 there and 0 here.
-        rows[field] = (source[field] + FIRST_TICK).astype(np.uint64)
+        rows[field] = source[field][order] + FIRST_TICK
     for field in ("compute", *counts, "task"):
-        rows[field] = source[field]
+        rows[field] = source[field][order]
     cores = simulation.prepared.cores
     core_of = [cores.index(task.core) for task in simulation.prepared.plan.tasks.values()]
-    rows["core"] = np.array(core_of, dtype=np.uint16)[source["task"]]
-    return rows[np.lexsort((rows["task"], rows["release"]))]
+    rows["core"] = np.array(core_of, dtype=np.uint16)[rows["task"]]
+    return rows
 
 
 def operations_of(simulation: Simulation, jobs: NDArray[np.void], ran: Ran) -> NDArray[np.void]:
@@ -166,24 +168,27 @@ class _Moments:
 
     def __init__(self, simulation: Simulation, jobs: NDArray[np.void]) -> None:
         self._tasks = list(simulation.prepared.plan.tasks.values())
-        self._jobs = jobs
+        # A column of its own for each field: of the rows of one task only what is asked for is copied.
+        self._release, self._start, self._finish, self._seq, self._status = (
+            jobs[field].astype(np.int64) for field in ("release", "start", "finish", "seq", "status")
+        )
         self._rows = rows_by(jobs["task"], len(self._tasks))
         assert simulation.slices is not None
         loads = simulation.slices[simulation.slices["doing"] == SLICES.index("load")]
         self._loads = [loads[rows] for rows in rows_by(loads["task"], len(self._tasks))]
 
     def __call__(self, task: int, let: bool) -> tuple[NDArray[np.int64], Times, Times]:
-        mine = self._jobs[self._rows[task]]
-        mine = mine[np.argsort(mine["seq"], kind="stable")]
-        seq = mine["seq"].astype(np.int64)
+        mine = self._rows[task]
+        mine = mine[np.argsort(self._seq[mine], kind="stable")]
+        seq = self._seq[mine]
         planned = self._tasks[task]
-        wrote = (mine["status"] & STATUS["outputs_held"]) == 0
+        wrote = (self._status[mine] & STATUS["outputs_held"]) == 0
         if let:
-            due = mine["release"].astype(np.int64)
+            due = self._release[mine]
             return seq, due, np.where(wrote, due + planned.deadline_ps, 0)
-        reads = mine["start"].astype(np.int64)
+        reads = self._start[mine]
         if planned.execution == "three-phase":
             loads = self._loads[task]
             # Both in the order of the jobs.
             reads = np.ascontiguousarray(loads["begin"])[np.argsort(loads["seq"], kind="stable")] + FIRST_TICK
-        return seq, reads, np.where(wrote, mine["finish"].astype(np.int64), 0)
+        return seq, reads, np.where(wrote, self._finish[mine], 0)
