@@ -158,6 +158,8 @@ def command(
                 record_it=not no_record,
                 report=report,
             )
+        if changed.run is not None:
+            say_pages(changed.run)
         sys.exit(show_changes(changed, description, verbose, as_json).exit_status)
     planned = plan(described, "analysis", mode=mode)
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
@@ -273,7 +275,15 @@ def _record(
             write(run, trace, limit=None)
         if csv_folder is not None:
             write_csv(one, csv_folder)
+    say_pages(run)
     return run
+
+
+def say_pages(run: Run) -> None:
+    """Tells of a large system, whose page is not written unasked, how to have it."""
+    if not (run.path / "report.html").exists():
+        line = f"consort: the page of so many tasks is written when asked for: consort report {run.path}"
+        click.echo(line, err=True)
 
 
 def json_head(found: Simulation | ModesSimulation, run: Run | None, ok: Held) -> dict[str, Any]:

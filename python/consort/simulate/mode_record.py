@@ -20,9 +20,8 @@ from consort.record.ran import Ran
 from consort.record.scratch import scratch_folder
 from consort.record.status import OPERATIONS
 from consort.record.store import Run
-from consort.report import PAGES
 from consort.simulate.modes import ModesSimulation, Segment
-from consort.simulate.record import KEY, Rows, fail_for_misses, write_rows
+from consort.simulate.record import KEY, Rows, fail_for_misses, pages_of, write_rows
 from consort.simulate.recording import FIRST_TICK
 from consort.simulate.rows import TIMES
 
@@ -38,9 +37,10 @@ def record_modes(
 ) -> Run:
     """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
     file = simulation.prepared.system.file
+    pages = pages_of(len(simulation.prepared.system.tasks))
     with (
         scratch_folder(root) as scratch,
-        RunWriter(name, "simulation", root, command=command, source=file, pages=PAGES) as writer,
+        RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer,
     ):
         for mode in dict.fromkeys(stay.mode for stay in simulation.segments):
             stays = [stay for stay in simulation.segments if stay.mode == mode]

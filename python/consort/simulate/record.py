@@ -21,6 +21,7 @@ from consort.record.raw_writer import write_manifest, write_table
 from consort.record.scratch import scratch_folder
 from consort.record.status import STATUS
 from consort.record.store import Run
+from consort.record.writer import Pages
 from consort.report import PAGES
 from consort.simulate.engine import Simulation
 from consort.simulate.recording import FIRST_TICK, jobs_of, operations_of, system_of
@@ -33,6 +34,15 @@ _CLOCK = {
     "resolution_ticks": 1,
     "provenance": "simulated",
 }
+
+
+# A page of more tasks takes longer than their simulation; `consort report` writes it where it is wanted.
+PAGED_TASKS = 1_000
+
+
+def pages_of(tasks: int) -> Pages:
+    """The pages that come with the record of so many tasks."""
+    return PAGES if tasks <= PAGED_TASKS else {}
 
 
 class Counted(Protocol):
@@ -61,9 +71,10 @@ def record(
 ) -> Run:
     """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
     file = simulation.prepared.plan.file
+    pages = pages_of(len(simulation.figures))
     with (
         scratch_folder(root) as scratch,
-        RunWriter(name, "simulation", root, command=command, source=file, pages=PAGES) as writer,
+        RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer,
     ):
         raw = write_raw(simulation, scratch / KEY)
         verdict = judge(raw, Bounds.of(bounds))

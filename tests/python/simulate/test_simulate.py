@@ -25,6 +25,7 @@ from consort.judge.chains import Hop, chain_times
 from consort.model import BadDescription, load_system
 from consort.plan import plan_of
 from consort.record.store import load_run
+from consort.simulate import record as simulate_record
 from consort.simulate.build import prepare
 from consort.simulate.call import check_effort
 from consort.simulate.chains import measure_chains
@@ -464,6 +465,26 @@ class TestCommand:
         for name, *more in (("runs",), ("report", data["run"]), ("compare", data["run"], data["run"])):
             again = CliRunner().invoke(cli, [name, *more, "--root", str(tmp_path / "runs")])
             assert again.exit_code == 0, again.output
+
+    @pytest.mark.parametrize("changes", [False, True])
+    def test_pages_of_many_tasks_are_written_when_asked_for(self, tmp_path, monkeypatch, changes):
+        monkeypatch.setattr(simulate_record, "PAGED_TASKS", 1)
+        tasks = {name: {"wcet": 2, "bcet": 2, "period": 10} for name in "tu"}
+        parts = {
+            "modes": {"all": {"tasks": ["t", "u"]}, "one": {"tasks": ["t"]}},
+            "mode_changes": {
+                "start": "all",
+                "agreement": "3us",
+                "requests": [{"at": "105us", "to": "one"}],
+            },
+        }
+        found, data = run_command(tmp_path, small.system(tasks, **(parts if changes else {})))
+        folder = Path(data["path"])
+        assert f"consort report {folder}" in found.stderr
+        assert not list(folder.glob("report.html")) and not list(folder.glob("trace.pftrace"))
+        again = CliRunner().invoke(cli, ["report", str(folder)])
+        assert again.exit_code == 0, again.output
+        assert (folder / "report.html").is_file() and (folder / "trace.pftrace").is_file()
 
     def test_a_miss_is_status_1_and_the_worst_run_is_recorded(self, tmp_path):
         tasks = {"t": {"wcet": 7, "bcet": 2, "period": 10}, "u": {"wcet": 6, "bcet": 2, "period": 10}}
