@@ -90,23 +90,34 @@ struct SeqlockCell {
     alignas(64) std::atomic<bool> stop{false};
 };
 
+// A read and the round that it was of.
+struct LatestSample {
+    std::uint32_t ticks;
+    std::uint32_t round;
+};
+
 struct LatestResult {
-    consort::linux_port::Table<Sample> idle;
-    consort::linux_port::Table<Sample> flat;
+    consort::linux_port::Table<LatestSample> idle;
+    consort::linux_port::Table<LatestSample> flat;
     std::uint64_t torn = 0;
     std::uint64_t backward = 0;
     std::uint64_t max_retries = 0;
     std::uint64_t updates = 0;
     LatestResult(const std::string& name, std::size_t reads)
         : idle(name + "-idle", reads), flat(name + "-flat", reads) {
-        idle.field("ticks", &Sample::ticks);
-        flat.field("ticks", &Sample::ticks);
+        for (auto* table : {&idle, &flat}) {
+            table->field("ticks", &LatestSample::ticks);
+            table->field("round", &LatestSample::round);
+        }
     }
 };
 
-// `reads` reads that copy, first with a writer that publishes one value and waits (idle: the value lies in
-// the other core's cache, as it does in the second part), then with one that never pauses. The second part
-// ends after `seconds`.
+// Idle and flat reads take turns, so that both meet the same interruptions of the machine.
+constexpr std::uint32_t latest_rounds = 20;
+
+// `reads` reads that copy with a writer that publishes one value and waits (idle: the value lies in the other
+// core's cache, as it does otherwise), and as many with one that never pauses, in rounds of both. Those of
+// the second kind take at most `seconds` together.
 template <class Cell>
 LatestResult measure_latest(const std::string& name, std::size_t reads, double seconds, int writer_cpu) {
     LatestResult result(name, reads);
@@ -114,6 +125,8 @@ LatestResult measure_latest(const std::string& name, std::size_t reads, double s
     alignas(64) std::atomic<std::uint64_t> wanted{0};
     alignas(64) std::atomic<std::uint64_t> published{0};
     alignas(64) std::atomic<bool> stop{false};
+    // The writer has seen that nothing more is wanted, and `published` is its last number.
+    alignas(64) std::atomic<bool> rests{false};
     constexpr std::uint64_t flat_out = ~std::uint64_t{0};
     std::thread writer([&] {
         consort::linux_port::RealtimeOptions options;
@@ -128,6 +141,7 @@ LatestResult measure_latest(const std::string& name, std::size_t reads, double s
                 cell->write(Numbers::of(++n));
                 published.store(n, std::memory_order_release);
             } else {
+                rests.store(true, std::memory_order_release);
                 consort::isa::relax();
             }
         }
@@ -135,42 +149,53 @@ LatestResult measure_latest(const std::string& name, std::size_t reads, double s
     });
     Numbers value{};
     std::uint64_t last = 0;
-    const auto timed = [&](consort::linux_port::Table<Sample>& table) {
+    std::uint32_t round = 0;
+    const auto timed = [&](consort::linux_port::Table<LatestSample>& table) {
         std::uint64_t retries = 0;
         const std::uint64_t from = Clock::begin();
         const bool fresh = cell->read(value, retries);
         const std::uint64_t ticks = Clock::end() - from;
         if (fresh) {
-            table.push({static_cast<std::uint32_t>(ticks < 0xffffffffU ? ticks : 0xffffffffU)});
+            table.push({static_cast<std::uint32_t>(ticks < 0xffffffffU ? ticks : 0xffffffffU), round});
             result.torn += value.torn() ? 1 : 0;
             result.backward += value.value[0] < last ? 1 : 0;
             last = value.value[0];
             result.max_retries = retries > result.max_retries ? retries : result.max_retries;
         }
     };
-    for (std::size_t i = 1; i <= reads; ++i) {
-        wanted.store(i, std::memory_order_release);
-        while (published.load(std::memory_order_acquire) != i) {
+    const auto let = Clock::from_ns(static_cast<std::uint64_t>(seconds * 1e9 / latest_rounds));
+    for (round = 0; round < latest_rounds; ++round) {
+        const std::size_t share = reads * (round + 1) / latest_rounds;
+        for (std::uint64_t number = published.load(std::memory_order_acquire); result.idle.size() < share;) {
+            wanted.store(++number, std::memory_order_release);
+            while (published.load(std::memory_order_acquire) != number) {
+                consort::isa::relax();
+            }
+            timed(result.idle);
+        }
+        wanted.store(flat_out, std::memory_order_release);
+        const std::uint64_t end = Clock::now() + let;
+        std::thread ender;
+        if constexpr (requires { cell->stop; }) {
+            cell->stop = false;
+            ender = std::thread([&] {
+                while (Clock::now() < end) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                }
+                cell->stop = true;
+            });
+        }
+        while (result.flat.size() < share && Clock::now() < end) {
+            timed(result.flat);
+        }
+        if (ender.joinable()) {
+            ender.join();
+        }
+        rests.store(false, std::memory_order_relaxed);
+        wanted.store(0, std::memory_order_release);
+        while (!rests.load(std::memory_order_acquire)) {
             consort::isa::relax();
         }
-        timed(result.idle);
-    }
-    wanted.store(flat_out, std::memory_order_release);
-    const std::uint64_t end = Clock::now() + Clock::from_ns(static_cast<std::uint64_t>(seconds * 1e9));
-    std::thread ender;
-    if constexpr (requires { cell->stop; }) {
-        ender = std::thread([&] {
-            while (Clock::now() < end) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            }
-            cell->stop = true;
-        });
-    }
-    while (result.flat.size() < reads && Clock::now() < end) {
-        timed(result.flat);
-    }
-    if (ender.joinable()) {
-        ender.join();
     }
     stop = true;
     writer.join();

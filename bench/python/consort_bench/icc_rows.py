@@ -210,8 +210,9 @@ def latest_rows(raw: RawRun) -> list[dict[str, Any]]:
     ns = 1e9 / raw.manifest.clock.ticks_per_second
     rows = []
     for name, what in (("snapshot", "Snapshot"), ("seqlock", "seqlock"), ("double_buffer", "DoubleBuffer")):
-        for phase in ("idle", "flat"):
-            times = np.asarray(raw.tables[f"{name}-{phase}"].rows["ticks"]) * ns
+        reads = {phase: raw.tables[f"{name}-{phase}"].rows for phase in ("idle", "flat")}
+        for phase, table in reads.items():
+            times = np.asarray(table["ticks"]) * ns
             counters = raw.manifest.counters
             row: dict[str, Any] = {
                 "what": f"{what} read, writer {'flat out' if phase == 'flat' else 'idle'}",
@@ -232,5 +233,25 @@ def latest_rows(raw: RawRun) -> list[dict[str, Any]]:
                 row |= {
                     k: int(counters[f"{name}_{k}"]) for k in ("torn", "backward", "max_retries", "updates")
                 }
+                row["p999_over_idle"] = tail_over_idle(reads["idle"], reads["flat"])
             rows.append(row)
     return rows
+
+
+# A round with fewer reads has no percentile that far out.
+LEAST_READS = 1000
+
+
+def tail_over_idle(idle: NDArray[np.void], flat: NDArray[np.void]) -> float | None:
+    """The median over rounds of the 99.9th percentile of reads beside a busy writer over that of idle ones.
+
+    A round has both, one after the other: what the machine stops in one of them it does not stop in all.
+    None: no round has enough of both.
+    """
+    ratios = []
+    for number in np.intersect1d(idle["round"], flat["round"]):
+        tails = [reads["ticks"][reads["round"] == number] for reads in (flat, idle)]
+        if min(tail.size for tail in tails) >= LEAST_READS:
+            busy, quiet = (np.percentile(tail, 99.9, method="inverted_cdf") for tail in tails)
+            ratios.append(float(busy / quiet))
+    return float(np.median(ratios)) if ratios else None

@@ -12,7 +12,7 @@ from consort_bench.blocks import Block, central, combine
 from consort_bench.command import show
 from consort_bench.icc import processor
 from consort_bench.icc_goals import goals
-from consort_bench.icc_rows import Figures, peer_rows
+from consort_bench.icc_rows import Figures, peer_rows, tail_over_idle
 from consort_bench.registry import BENCHMARKS, BenchResult, goal, load
 from effort import PATIENCE
 from hypothesis import given
@@ -67,11 +67,23 @@ def test_the_central_mean_is_finer_than_the_clock_and_deaf_to_outliers():
     assert central(np.array([7])) == 7
 
 
-def latest(torn=0, p999=200.0):
-    return [
-        {"key": "snapshot-flat", "torn": torn, "backward": 0, "p999_ns": p999},
-        {"key": "snapshot-idle", "median_ns": 10.0, "p999_ns": 100.0},
-    ]
+def latest(torn=0, over=2.0):
+    return [{"key": "snapshot-flat", "torn": torn, "backward": 0, "p999_over_idle": over}]
+
+
+def reads_of(rounds):
+    """Reads of which one in a hundred takes as long as the round says."""
+    made = [(10 if n % 100 else slow, number) for number, slow in enumerate(rounds) for n in range(1000)]
+    return np.array(made, dtype=[("ticks", "<u4"), ("round", "<u4")])
+
+
+def test_a_tail_that_is_the_machines_in_one_round_is_no_tail_of_reads():
+    quiet = reads_of([100] * 5)
+    assert tail_over_idle(quiet, reads_of([200, 200, 9000, 200, 200])) == 2
+    assert tail_over_idle(quiet, reads_of([900, 900, 900, 200, 200])) == 9
+    # A slow machine is slow in both.
+    assert tail_over_idle(reads_of([700, 100, 700, 100, 700]), reads_of([1400, 200, 1400, 200, 1400])) == 2
+    assert tail_over_idle(quiet, quiet[:500]) is None
 
 
 def ratios():

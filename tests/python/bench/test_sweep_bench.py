@@ -21,7 +21,7 @@ def test_goals_of_a_quick_look():
     assert done.returncode in (0, 1), done.stderr
     result = json.loads(done.stdout)
     goals = {goal["name"]: goal for goal in result["goals"]}
-    assert goals.keys() == {"dask_over_raw", "sets_per_s", "resume_differences"}
+    assert goals.keys() == {"dask_over_raw", "resume_differences"}
     assert (
         goals["resume_differences"]["value"] == 0 and goals["resume_differences"]["provenance"] == "counted"
     )
