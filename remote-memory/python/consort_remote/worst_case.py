@@ -141,7 +141,7 @@ def access_64(
             "requests before it at the mBlock",
             others * (other.reads + other.units + 4 * other.messages + other.several * (memory_latency + 8)),
         ),
-        Term("the memory: data of reads before it, and its own", others * other.beats + 5 + memory_latency),
+        Term("the memory: data of reads before it, and its own", others * other.beats + 6 + memory_latency),
         Term(
             "answers before it on the link",
             ceil(answers * cycles_per_beat) + ceil(answers / REPLAY_BEATS) * stall,

@@ -244,7 +244,7 @@ module consort_cblock
     rsp_e kind_q;
     logic ack_q;
     logic [IndexWidth-1:0] index_q, ack_index_q;
-    logic [1:0] resp_q, resp_of_ack_q, link_q, link_of_ack_q;
+    logic [1:0] resp_q, resp_of_ack_q, link_of_ack_q;
     logic [DataWidth-1:0] data_q;
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -257,7 +257,7 @@ module consort_cblock
       end
     end
     always_ff @(posedge clk_i) begin
-      {index_q, resp_q, link_q, data_q} <= {index, resp, link, data};
+      {index_q, resp_q, data_q} <= {index, resp, data};
       {ack_index_q, resp_of_ack_q, link_of_ack_q} <= {ack_index, resp_of_ack, link_of_ack};
     end
 
@@ -285,7 +285,8 @@ module consort_cblock
         .req_urgent_o(req_urgent[2*p]),
         .req_valid_o(req_valid[2*p]),
         .req_ready_i(read_taken),
-        .rsp_link_i(link_q),
+        .look_link_i(link),
+        .look_index_i(index),
         .rsp_index_i(index_q),
         .rsp_data_i(data_q),
         .rsp_resp_i(resp_of(resp_q)),

@@ -38,8 +38,9 @@ module consort_port_read
     output logic                    req_urgent_o,
     output logic                    req_valid_o,
     input  logic                    req_ready_i,
-    // One beat of an answer, or the news that no more come, and the link that it came over.
-    input  logic [1:0]              rsp_link_i,
+    // One beat of an answer, or the news that no more come; of what comes in the next cycle its tag, and the link that it comes over.
+    input  logic [1:0]              look_link_i,
+    input  logic [IndexWidth-1:0]   look_index_i,
     input  logic [IndexWidth-1:0]   rsp_index_i,
     input  logic [DataWidth-1:0]    rsp_data_i,
     input  logic [1:0]              rsp_resp_i,
@@ -189,9 +190,8 @@ module consort_port_read
 
   tag_t tags[Tags];
   logic [RoomPtr:0] write_at;
-  logic broken, counts, comes, there, failing, shows_data, step, advances, is_last_q;
-  // What is known of the tag at the head, once known_q, and of the one to look at after it.
-  tag_t head, next;
+  logic broken, look_counts, counts, comes, there, failing, shows_data, step, advances, is_last_q;
+  tag_t head, next;  // of the tag at the head, once known_q, and of the one to look at after it
   logic [IndexWidth:0] look_q;
   logic known_q, looks;
   logic [7:0] left_q;
@@ -218,8 +218,10 @@ module consort_port_read
       .first_i(reserve_q),
       .past_i(reserve),
       // What comes for a read that is ended without data goes nowhere: its first places may belong to another one again.
-      .rsp_valid_i(rsp_valid_i && counts && !(failing && rsp_index_i == index)),
-      .rsp_index_i,
+      .look_i(look_index_i),
+      .look_counts_i(look_counts),
+      .rsp_valid_i(rsp_valid_i && !(failing && rsp_index_i == index)),
+      .counts_o(counts),
       .place_o(write_at),
       .comes_o(comes),
       .head_i(index),
@@ -244,9 +246,9 @@ module consort_port_read
       .link_i(link),
       .ends_i(answered),
       .end_index_i(index),
-      .rsp_index_i,
-      .rsp_link_i,
-      .counts_o(counts),
+      .rsp_index_i(look_index_i),
+      .rsp_link_i(look_link_i),
+      .counts_o(look_counts),
       .waits_i(known_q && !r_valid_o && !failing && !head.local_error),
       .head_index_i(index),
       .tick_i,

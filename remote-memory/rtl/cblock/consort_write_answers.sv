@@ -72,6 +72,9 @@ module consort_write_answers
   tag_t head;
   logic [8:0] units[Tags];
   logic [8:0] units_q;        // of the messages of this write so far
+  logic started_q, done_q;
+  logic [4:0] done_units_q;
+  logic [IndexWidth-1:0] done_index_q;
   logic [1:0] resps[Tags];
   logic [3:0] links_failed, message_failed;
   logic [IndexWidth-1:0] ahead;
@@ -261,11 +264,14 @@ module consort_write_answers
 
   always_ff @(posedge clk_i) begin
     if (starts_i) tags[tail_i[IndexWidth-1:0]] <= '{id: id_i, link: link_i, local_error: !good_i, decerr: !mapped_i};
-    if (done_i) begin
-      units_q <= units_q + 9'(done_units_i);
-      units[current_i[IndexWidth-1:0]] <= units_q + 9'(done_units_i);
+    // A message's units are known late: they are added in the next cycle, long before the write is answered.
+    done_units_q <= done_units_i;
+    done_index_q <= current_i[IndexWidth-1:0];
+    if (done_q) begin
+      units_q <= units_q + 9'(done_units_q);
+      units[done_index_q] <= units_q + 9'(done_units_q);
     end
-    if (starts_i) units_q <= '0;
+    if (started_q) units_q <= '0;
     if (comes) resps[rsp_index_i] <= rsp_resp_i;
     if (b_step) begin
       b_o <= '{
@@ -280,6 +286,7 @@ module consort_write_answers
       head_q <= '0;
       unsent_q <= '0;
       message_failed_q <= 1'b0;
+      {started_q, done_q} <= '0;
       late_q <= '0;
       for (int unsigned l = 0; l < Links; l++) late_index_q[l] <= '0;
       b_ripe_q <= 1'b0;
@@ -287,6 +294,7 @@ module consort_write_answers
       b_valid_o <= 1'b0;
       credit_give_o <= '0;
     end else begin
+      {started_q, done_q} <= {starts_i, done_i};
       // A message waits for its credits, so that it failed is known in time.
       message_failed_q <= message_failed[Links > 1 ? message_i.link : 2'd0];
       for (int unsigned l = 0; l < Links; l++) begin

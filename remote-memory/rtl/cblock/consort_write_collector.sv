@@ -227,23 +227,28 @@ module consort_write_collector
 
   // ---- Data that wait ----
 
+  // A block RAM gives its word late in a cycle: a register behind it shows the next unit.
   logic [DataWidth-1:0] ram[Room];
-  logic some_q, fetch;
+  logic [DataWidth-1:0] behind;
+  logic some_q, behind_q, moves, fetch;
 
-  assign fetch = (!data_valid_o || data_ready_i) && some_q;
+  assign moves = !data_valid_o || data_ready_i;
+  assign fetch = some_q && (!behind_q || moves);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       read_slot_q <= '0;
       data_valid_o <= 1'b0;
+      behind_q <= 1'b0;
       read_q <= '0;
       used_q <= '0;
       some_q <= 1'b0;
     end else begin
       if (strobes_next_i) read_slot_q <= read_slot_q + 1'b1;
-      if (!data_valid_o || data_ready_i) data_valid_o <= some_q;
+      if (moves) data_valid_o <= behind_q;
+      behind_q <= fetch || (behind_q && !moves);
       if (fetch) read_q <= read_q + 1'b1;
-      // Counts what is in the RAM, without the one unit in front of it.
+      // Counts what is in the RAM, without the two units in front of it.
       if ((takes && good_q) != fetch) begin
         used_q <= fetch ? used_q - 1'b1 : used_q + 1'b1;
         some_q <= !fetch || used_q != (RoomPtr + 1)'(1);
@@ -253,6 +258,7 @@ module consort_write_collector
 
   always_ff @(posedge clk_i) begin
     if (takes && good_q) ram[write_q] <= w_i.data;
-    if (!data_valid_o || data_ready_i) data_o <= ram[read_q];
+    if (fetch) behind <= ram[read_q];
+    if (moves) data_o <= behind;
   end
 endmodule

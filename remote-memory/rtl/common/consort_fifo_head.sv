@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // First-in first-out buffer whose oldest entry is a register: a word that finds it empty shows in the next cycle, and the word
 // behind one that is taken shows in the next cycle too. Whether it holds something, and whether it has room, are registers.
-// Interface: two streams; one_o while it holds exactly one.
+// Interface: two streams; clear_i empties it; one_o while it holds exactly one.
 // Parameters: T, of a word; Depth, a power of two, at least 4.
 // Throughput: a word a cycle.
 // Latency: a word shows in the next cycle.
@@ -13,6 +13,7 @@ module consort_fifo_head #(
 ) (
     input  logic clk_i,
     input  logic rst_ni,
+    input  logic clear_i,
     input  T     data_i,
     input  logic valid_i,
     output logic ready_o,
@@ -34,6 +35,14 @@ module consort_fifo_head #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      write_q <= '0;
+      next_q <= PtrWidth'(1);
+      count_q <= '0;
+      valid_o <= 1'b0;
+      one_o <= 1'b0;
+      one_left_q <= 1'b0;
+      ready_o <= 1'b1;
+    end else if (clear_i) begin
       write_q <= '0;
       next_q <= PtrWidth'(1);
       count_q <= '0;

@@ -8,7 +8,7 @@
 // Throughput: a unit a cycle in and out; a frame a cycle.
 // Latency: a frame shows in the cycle in which it is accepted, its first unit a cycle later.
 // Assumes: units of a frame come before its end_i; of no frame more than MaxUnits.
-// Held by: the exploration of consort_link (tests/rtl/test_explore.py); its FIFO by the proof of consort_fifo.
+// Held by: the exploration of consort_link (tests/rtl/test_explore.py); its FIFO by the proof of consort_fifo_head.
 module consort_link_buffer
   import consort_remote_pkg::*;
 #(
@@ -73,14 +73,14 @@ module consort_link_buffer
 
   // A frame that finds none before it passes them by.
   logic [MetaWidth+4:0] head_in, head_out;
-  logic heads_some;
+  logic heads_some, unused;
   assign head_in = {end_header_i.units, end_header_i.meta, end_meta_i};
   assign {units_o, meta_o} = heads_some ? head_out : head_in;
   assign valid_o = heads_some || accept_i;
   assign waited_o = heads_some;
   assign arriving_meta_o = head_in[MetaWidth-1:0];
 
-  consort_fifo #(
+  consort_fifo_head #(
       .T(logic [MetaWidth+4:0]),
       .Depth(Heads)
   ) i_heads (
@@ -92,6 +92,7 @@ module consort_link_buffer
       .ready_o(head_ready_o),
       .data_o(head_out),
       .valid_o(heads_some),
+      .one_o(unused),
       .ready_i(ready_i)
   );
 
@@ -101,9 +102,11 @@ module consort_link_buffer
   logic [BeatWidth-1:0] behind;
   assign rx_unit_valid_o = unit_valid_q;
   assign rejects = end_i && !accept_i;
-  assign counts = accept_i ? rx_shown_q != rx_spec_q : rx_shown_q != rx_commit_q;
+  // Whether a frame is accepted is known late. As sums of bits the comparisons stay apart before that; as comparisons a synthesis tool makes one of
+  // both, behind it.
+  assign counts = accept_i ? |(rx_shown_q ^ rx_spec_q) : |(rx_shown_q ^ rx_commit_q);
   assign moves = behind_q && counts && (!unit_valid_q || rx_unit_ready_i);
-  assign fetch = (rejects ? rx_read_q != rx_commit_q : rx_read_q != rx_spec_q) && (!behind_q || moves);
+  assign fetch = (rejects ? |(rx_read_q ^ rx_commit_q) : |(rx_read_q ^ rx_spec_q)) && (!behind_q || moves);
   assign forgets = rejects && behind_q && rx_shown_q == rx_commit_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -60,8 +60,10 @@ module consort_mblock_link
 );
   // ---- Requests ----
 
-  request_t request;
-  segment_t segment;
+  request_t split, request;
+  segment_t split_segment, segment;
+  logic split_legal, split_valid, split_taken, request_good;
+  logic [AddrWidth-1:0] request_addr;
   logic request_valid, request_taken, request_legal, data_valid, data_taken, data_none;
   logic idle;  // nothing is under way towards the memories
 
@@ -81,15 +83,33 @@ module consort_mblock_link
       .unit_i(rx_unit_i),
       .unit_valid_i(rx_unit_valid_i),
       .unit_ready_o(rx_unit_ready_o),
-      .request_o(request),
-      .segment_o(segment),
-      .legal_o(request_legal),
-      .request_valid_o(request_valid),
-      .request_taken_i(request_taken),
+      .request_o(split),
+      .segment_o(split_segment),
+      .legal_o(split_legal),
+      .request_valid_o(split_valid),
+      .request_taken_i(split_taken),
       .data_valid_o(data_valid),
       .data_taken_i(data_taken),
       .data_none_o(data_none),
-      .data_idle_i(idle)
+      .data_idle_i(idle && !request_valid)
+  );
+
+  consort_request_rights i_rights (
+      .clk_i,
+      .rst_ni,
+      .drain_i,
+      .request_i(split),
+      .segment_i(split_segment),
+      .legal_i(split_legal),
+      .valid_i(split_valid),
+      .taken_o(split_taken),
+      .request_o(request),
+      .segment_o(segment),
+      .legal_o(request_legal),
+      .good_o(request_good),
+      .addr_o(request_addr),
+      .valid_o(request_valid),
+      .gone_i(request_taken)
   );
 
   logic [TagWidth-1:0] error_tag, done_tag;
@@ -122,6 +142,8 @@ module consort_mblock_link
       .request_i(request),
       .segment_i(segment),
       .legal_i(request_legal),
+      .good_i(request_good),
+      .addr_i(request_addr),
       .request_valid_i(request_valid),
       .answer_room_i(answer_room),
       .request_taken_o(request_taken),
@@ -283,7 +305,7 @@ module consort_mblock_link
     end else begin
       reads_q <= reads_q + 10'(reads) - 10'(r_valid_i && r_ready_o && r_i.last);
       writes_q <= writes_q + 10'(start && start_good) - 10'(b_valid_i && b_ready_o);
-      busy_o <= reads_q != '0 || writes_q != '0 || !idle || request_valid;
+      busy_o <= reads_q != '0 || writes_q != '0 || !idle || request_valid || split_valid;
       // While it drains nothing starts.
       drained_o <= drain_i && reads_q == '0 && writes_q == '0 && idle;
     end

@@ -16,7 +16,6 @@
 // new accesses wait until it owes nothing.
 //
 // Isolation. While isolate_i nothing new is shown; what the memory has ends. From isolated_o on it may be reset alone, and what comes ends with SLVERR.
-//
 // An address of a write is kept here until the memory takes it: its data show whether it was taken or not (AXI4, A3.3.1).
 // Interface: l_* from the interconnect, m_* to the memory: channels of AXI4; answer_after_i and silent_o to the registers; isolate_i, isolated_o.
 // Parameters: Links; ReadDepth and WriteDepth of tags of a port, powers of two; TimerWidth.
@@ -82,12 +81,10 @@ module consort_memory_guard
     index_t     index;
   } read_t;
 
-  logic silent_q, leaves_q, due_q, turns, parts;
-  logic orphans_q;  // the memory may owe something of before the reset
-  logic mute;       // nothing new is shown, and no answer handed on
-  logic r_owed, b_owed, m_clear;
-  assign mute = silent_q || orphans_q;
+  logic silent_q, leaves_q, due_q, turns, parts, r_owed, b_owed, m_clear, unused;
+  logic orphans_q, mute;     // the memory may owe something of before the reset; nothing new is shown, and no answer handed on
   logic isolate_q, apart_q;  // apart_q: it was not the memory's silence
+  assign mute = silent_q || orphans_q;
   assign silent_o = silent_q && !apart_q;
 
   // ---- Reads in order ----
@@ -121,6 +118,7 @@ module consort_memory_guard
     ) i_tags (
         .clk_i,
         .rst_ni,
+        .clear_i(1'b0),
         .data_i({l_ar_i.len, l_ar_i.id[IndexWidth-1:0]}),
         .valid_i(ar_pushes[s]),
         .ready_o(r_room[s]),
@@ -184,6 +182,7 @@ module consort_memory_guard
     ) i_tags (
         .clk_i,
         .rst_ni,
+        .clear_i(1'b0),
         .data_i(l_aw_i.id[IndexWidth-1:0]),
         .valid_i(aw_pushes[s]),
         .ready_o(b_room[s]),
@@ -215,14 +214,14 @@ module consort_memory_guard
 
   localparam int unsigned CountWidth = $clog2(Streams * WriteDepth) + 1;
   logic [CountWidth-1:0] reads_q, writes_q;  // taken and not answered to their end
-  logic m_ar_taken, m_aw_taken, m_w_taken;
+  logic m_ar_taken, m_aw_taken, m_w_taken, m_r_ends, m_b_ends;
 
   assign m_ar_taken = m_ar_valid_o && m_ar_ready_i;
   assign m_aw_taken = m_aw_valid_o && m_aw_ready_i;
   assign m_w_taken  = m_w_valid_o && m_w_ready_i;
 
-  assign r_owed = reads_q != '0;
-  assign b_owed = writes_q != '0;
+  assign m_r_ends = r_owed && m_r_valid_i && m_r_ready_o && m_r_i.last;
+  assign m_b_ends = b_owed && m_b_valid_i && m_b_ready_o;
   assign m_clear = !r_owed && !b_owed && !m_open_q && {ar_held_q, aw_held_q, w_held_q} == '0;
 
   always_ff @(posedge clk_i or negedge m_rst_ni) begin
@@ -230,10 +229,12 @@ module consort_memory_guard
       reads_q <= '0;
       writes_q <= '0;
       m_open_q <= 1'b0;
-      {ar_held_q, aw_held_q, w_held_q} <= '0;
+      {ar_held_q, aw_held_q, w_held_q, r_owed, b_owed} <= '0;
     end else begin
-      reads_q <= reads_q + CountWidth'(m_ar_taken) - CountWidth'(r_owed && m_r_valid_i && m_r_ready_o && m_r_i.last);
-      writes_q <= writes_q + CountWidth'(m_aw_taken) - CountWidth'(b_owed && m_b_valid_i && m_b_ready_o);
+      reads_q <= reads_q + CountWidth'(m_ar_taken) - CountWidth'(m_r_ends);
+      writes_q <= writes_q + CountWidth'(m_aw_taken) - CountWidth'(m_b_ends);
+      if (m_ar_taken != m_r_ends) r_owed <= m_ar_taken || reads_q != CountWidth'(1);
+      if (m_aw_taken != m_b_ends) b_owed <= m_aw_taken || writes_q != CountWidth'(1);
       if (aw_shows) m_open_q <= 1'b1;
       else if (m_w_taken && m_w_o.last) m_open_q <= 1'b0;
       ar_held_q <= m_ar_valid_o && !m_ar_ready_i;
@@ -350,6 +351,5 @@ module consort_memory_guard
   always_ff @(posedge clk_i) if (!r_fails_q) r_fail_q <= r_fail;
   always_ff @(posedge clk_i) if (!b_fails_q) b_fail_q <= b_fail;
 
-  logic unused;
   assign unused = &{1'b0, r_one};
 endmodule

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mBlock's requests of one link, checked against their segments, as AXI4 transactions. Their ids are {link, tag}; what the memory
+// The mBlock's requests of one link, those that may go to their segments, as AXI4 transactions. Their ids are {link, tag}; what the memory
 // sees of that is consort_memory_guard's matter.
 //
 // The link's other end is not trusted: what no segment allows and what is no burst of AXI4 does not reach the memory, and a write
 // for which its frame has too few data is filled up without strobes, so the memory never waits for a link. Strobes count only in the lanes of
 // their beat.
-// Interface: request_* and data_* from the splitter; aw, w, ar of AXI4; done_* and error_* to the answers.
+// Interface: request_* from consort_request_rights and data_* from the splitter; aw, w, ar of AXI4; done_* and error_* to the answers.
 // Parameters: Link, which it is.
 // Throughput: a read a cycle; a write of n beats in n + 1 cycles, with strobes up to two more.
 // Latency: an address shows one cycle after its request.
@@ -25,6 +25,8 @@ module consort_request_issuer
     input  request_t             request_i,
     input  segment_t             segment_i,
     input  logic                 legal_i,    // it is a burst that AXI4 has
+    input  logic                 good_i,     // and may go to its segment
+    input  logic [AddrWidth-1:0] addr_i,     // there
     input  logic                 request_valid_i,
     input  logic                 answer_room_i,  // for the answer of a read
     output logic                 request_taken_o,
@@ -69,7 +71,7 @@ module consort_request_issuer
   } issue_e;
 
   issue_e issue_q;
-  logic is_write, allowed, good, reads, ar_room, aw_room, w_room, same_memory;
+  logic is_write, reads, ar_room, aw_room, w_room, same_memory;
   logic good_q, more_q, several_q;
   logic [TagWidth-1:0] tag_q;
   logic [1:0] memory_q;
@@ -96,7 +98,7 @@ module consort_request_issuer
       };
       if (!legal_i) refused.cause <= FaultBurst;
       else if (!segment_i.valid || segment_i.generation != request_i.handle.generation) refused.cause <= FaultUnmapped;
-      else if (!allowed) refused.cause <= FaultRights;
+      else if (!(is_write ? segment_i.writable : segment_i.readable)) refused.cause <= FaultRights;
     end
   end
 
@@ -108,12 +110,8 @@ module consort_request_issuer
   // ---- What a request is ----
 
   assign is_write = request_i.op != OpRead;
-  // A burst that AXI4 has stays in its 4 KiB, and a segment is of whole ones.
-  assign allowed = (is_write ? segment_i.writable : segment_i.readable);
-  assign good = legal_i && segment_i.valid && segment_i.generation == request_i.handle.generation &&
-      allowed && request_i.offset[OffsetWidth-1:12] <= segment_i.last;
   assign transaction = '{
-          addr: {segment_i.base, 12'd0} + AddrWidth'(request_i.offset),
+          addr: addr_i,
           id: IdWidth'({2'(Link), request_i.tag}),
           len: request_i.len,
           size: request_i.size,
@@ -131,8 +129,8 @@ module consort_request_issuer
   // Data of writes to two memories cannot be distinguished: one has to have all of its own first.
   assign same_memory = segment_i.memory == memory_q || !(aw_valid_o || w_valid_o);
   assign start_o = request_valid_i && is_write && may_start_i && issue_q == IssueIdle && aw_room && same_memory && !drain_i;
-  assign start_good_o = good;
-  assign reads_o = reads && good;
+  assign start_good_o = good_i;
+  assign reads_o = reads && good_i;
   assign request_taken_o = reads || start_o;
 
   consort_fifo_head #(
@@ -141,8 +139,9 @@ module consort_request_issuer
   ) i_ar (
       .clk_i,
       .rst_ni,
+      .clear_i(1'b0),
       .data_i({segment_i.memory, transaction}),
-      .valid_i(reads && good),
+      .valid_i(reads && good_i),
       .ready_o(ar_room),
       .data_o({ar_memory_o, ar_o}),
       .valid_o(ar_valid_o),
@@ -156,8 +155,9 @@ module consort_request_issuer
   ) i_aw (
       .clk_i,
       .rst_ni,
+      .clear_i(1'b0),
       .data_i({segment_i.memory, transaction}),
-      .valid_i(start_o && good),
+      .valid_i(start_o && good_i),
       .ready_o(aw_room),
       .data_o({aw_memory_o, aw_o}),
       .valid_o(aw_valid_o),
@@ -170,8 +170,8 @@ module consort_request_issuer
       refused_o <= 1'b0;
       error_valid_o <= 1'b0;
     end else begin
-      refused_o <= (reads || start_o) && !good;
-      if (reads && !good) error_valid_o <= 1'b1;
+      refused_o <= (reads || start_o) && !good_i;
+      if (reads && !good_i) error_valid_o <= 1'b1;
       else if (error_taken_i) error_valid_o <= 1'b0;
       if (drain_i) error_valid_o <= 1'b0;
     end
@@ -240,7 +240,7 @@ module consort_request_issuer
 
   always_ff @(posedge clk_i) begin
     if (start_o) begin
-      good_q <= good;
+      good_q <= good_i;
       more_q <= request_i.more;
       several_q <= several_i;
       tag_q <= request_i.tag;
@@ -250,7 +250,7 @@ module consort_request_issuer
       strobed_q <= request_i.op == OpWriteStrobe;
       two_strobes_q <= request_i.len[3:0] > 4'd7;
     end
-    if (start_o && good) memory_q <= segment_i.memory;
+    if (start_o && good_i) memory_q <= segment_i.memory;
     if (issue_q == IssueStrobes && data_valid_i) begin
       two_strobes_q <= 1'b0;
       strobes_q <= lane_q[0] ? {data_i, strobes_q[127:0]} : {128'd0, data_i};

@@ -45,7 +45,7 @@ module consort_request_splitter
   logic push, queue_ready, queue_empty, queue_valid, direct, free, drops;
   logic highs;  // the frame that shows brings the upper bits of its offsets in a unit, which shows too
   logic lone;   // the frame that shows is a read, and all of it
-  logic head_ready;
+  logic head_ready, unwanted_q;
   logic [BeatWidth-1:0] highs_q;  // of the requests that are to come, the next one's lowest
 
   assign meta = request_meta_t'(frame_meta_i);
@@ -67,8 +67,12 @@ module consort_request_splitter
   assign at_pairs = pairs_q != '0 && !at_head;
   assign head_ready = at_head && queue_ready && (!highs || unit_valid_i);
   assign frame_ready_o = head_ready;
-  // Units that no request of their frame wants: its sender counts wrongly.
-  assign drops = !at_head && !at_pairs && queue_empty && !request_valid_o && data_idle_i;
+  // Units that no request of their frame wants: its sender counts wrongly. Once they are unwanted, a frame's units stay so.
+  assign drops = unwanted_q && !at_head;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) unwanted_q <= 1'b0;
+    else unwanted_q <= !at_head && !at_pairs && queue_empty && !request_valid_o && data_idle_i && !drain_i;
+  end
   assign unit_ready_o = data_taken_i || (odd_q && queue_ready) || drops || (highs && head_ready && frame_valid_i);
   // A write that wants data while requests of a frame wait for room is of a frame before that one: its data do not come.
   assign data_none_o = at_head || (at_pairs && !queue_ready);

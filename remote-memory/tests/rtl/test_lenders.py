@@ -70,7 +70,7 @@ def test_accesses_over_both_links_at_once_all_end_and_those_over_the_honest_one_
 
 WRONG = [
     ("asked_tags", "assign mine = links[rsp_index_i] == rsp_link_i;", "assign mine = 1'b1;", "stolen"),
-    ("read_places", "rsp_valid_i && place_o != past[rsp_index_i]", "rsp_valid_i", "longer"),
+    ("read_places", "counts_o && place_o != past_q;", "counts_o;", "longer"),
     ("asked_tags", "tick_i && old_q && waits_i ?", "1'b0 ?", "silent"),
     ("port_read", " && !(failing && rsp_index_i == index)", "", "late"),
     ("cblock", ".rsp_resp_i(resp_of(resp_q))", ".rsp_resp_i(resp_q)", "mixed"),

@@ -163,7 +163,7 @@ CUTS = [
 # ---- The mBlock's own check of a segment ----
 
 # In whichever module of the mBlock it is.
-MBLOCK = "mblock_link|request_issuer"
+MBLOCK = "mblock_link|request_rights"
 SEGMENT = r"segment(?:_i)?"
 
 
@@ -182,7 +182,7 @@ HANDLES = [
     looked_at("a closed segment is open", rf"(?<=assign good = legal_i && ){SEGMENT}\.valid", "closed"),
     looked_at(
         "the mBlock looks at no rights",
-        rf"\(is_write \? {SEGMENT}\.writable : {SEGMENT}\.readable\)",
+        rf"\(request(?:_i)?\.op != OpRead \? {SEGMENT}\.writable : {SEGMENT}\.readable\)",
         "without the right",
     ),
     looked_at(

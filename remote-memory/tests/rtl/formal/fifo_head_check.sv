@@ -5,6 +5,7 @@
 module fifo_head_check (
     input logic       clk,
     input logic       rst_n,
+    input logic       clear,
     input logic [3:0] data_in,
     input logic       valid_in,
     input logic       ready_out,
@@ -19,7 +20,7 @@ module fifo_head_check (
       .T(logic [3:0]),
       .Depth(Depth)
   ) dut (
-      .clk_i(clk), .rst_ni(rst_n), .data_i(data_in), .valid_i(valid_in), .ready_o(ready_in), .data_o(data_out),
+      .clk_i(clk), .rst_ni(rst_n), .clear_i(clear), .data_i(data_in), .valid_i(valid_in), .ready_o(ready_in), .data_o(data_out),
       .valid_o(valid_out), .one_o(one), .ready_i(ready_out)
   );
 
@@ -33,13 +34,13 @@ module fifo_head_check (
   assign goes_out = valid_out && ready_out;
 
   marked_word i_marked (
-      .clk, .clear(!rst_n), .goes_in, .goes_out, .data_in, .mark, .count_q, .follows_q, .before_q, .word_q
+      .clk, .clear(!rst_n || clear), .goes_in, .goes_out, .data_in, .mark, .count_q, .follows_q, .before_q, .word_q
   );
 
   always_ff @(posedge clk) begin
     past_valid <= 1'b1;
     shown_q <= data_out;
-    waits_q <= rst_n && valid_out && !ready_out;
+    waits_q <= rst_n && !clear && valid_out && !ready_out;
   end
   always_comb begin
     if (!past_valid) assume (!rst_n);

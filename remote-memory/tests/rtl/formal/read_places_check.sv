@@ -7,7 +7,7 @@ module read_places_check (
     input logic       wants_begin,
     input logic [1:0] len,
     input logic       rsp_valid,
-    input logic [1:0] rsp_index,
+    input logic [1:0] look,
     input logic       wants_step,
     input logic [1:0] follow
 );
@@ -31,6 +31,10 @@ module read_places_check (
   logic [2:0] used;
   logic known_q;  // the head's length is looked at a cycle before it is handed on
 
+  // What waits when it is looked at, and did not end then.
+  logic [1:0] look_ahead, rsp_index;
+  logic look_counts, counts, counts_q;
+
   assign used = tail_q - head_q;
   assign past_place = reserve_q + place_t'(len) + 1'b1;
   assign begins = wants_begin && swept && used < 3'd3 && place_t'(past_place - read_q) <= 4'd8;
@@ -45,15 +49,17 @@ module read_places_check (
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .swept_o(swept), .begins_i(begins), .tail_i(tail_q[1:0]),
       .first_i(reserve_q), .past_i(past_place),
-      .rsp_valid_i(rsp_valid), .rsp_index_i(rsp_index), .place_o(place), .comes_o(comes), .head_i(head_q[1:0]), .read_i(read_q),
-      .read_next_i(read_next_q), .steps_i(steps), .ends_i(ends), .there_o(there)
+      .look_i(look), .look_counts_i(look_counts), .rsp_valid_i(rsp_valid), .counts_o(counts), .place_o(place),
+      .comes_o(comes), .head_i(head_q[1:0]), .read_i(read_q), .read_next_i(read_next_q), .steps_i(steps), .ends_i(ends),
+      .there_o(there)
   );
 
-  logic [1:0] rsp_ahead;
-  assign rsp_ahead = rsp_index - head_q[1:0];
+  assign look_ahead  = look - head_q[1:0];
+  assign look_counts = swept && {1'b0, look_ahead} < used;
 
   always_ff @(posedge clk) begin
     past_valid <= 1'b1;
+    rsp_index <= look;
     if (!rst_n) begin
       head_q <= '0;
       tail_q <= '0;
@@ -66,8 +72,10 @@ module read_places_check (
       out_q <= 1'b0;
       {came_q, seen_q} <= '0;
       failing_q <= 1'b0;
+      counts_q <= 1'b0;
     end else begin
       seen_q <= came_q;
+      counts_q <= look_counts && !(ends && look == head_q[1:0]);
       if (begins) begin
         len_q[tail_q[1:0]] <= len;
         tail_q <= tail_q + 3'd1;
@@ -101,10 +109,10 @@ module read_places_check (
     if (!past_valid) assume (!rst_n);
     else assume (rst_n);
     if (past_valid && rst_n) begin
-      // Only what waits is asked: the port looks at that.
-      if (rsp_valid) assume ({1'b0, rsp_ahead} < used && swept);
-      if (rsp_valid && out_q && rsp_index == follow_q) begin
-        assert (comes == (came_q != past_q));
+      assert (counts == counts_q);
+      if (!counts) assert (!comes);
+      if (rsp_valid && counts && rsp_index == follow_q) begin
+        assert (out_q && comes == (came_q != past_q));
         if (comes) assert (place == came_q);
       end
       if (is_head && known_q && !failing_q) begin

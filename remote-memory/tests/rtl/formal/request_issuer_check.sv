@@ -43,12 +43,16 @@ module request_issuer_check
   logic [1:0] aw_memory, ar_memory;
   logic aw_valid, w_valid, ar_valid;
   logic past_valid = 1'b0;
+  typedef logic [$bits(axi_a_t)+1:0] to_memory_t;
+  logic is_read, good, takes_read, takes_write;
+  axi_a_t wanted;
+  to_memory_t wanted_there;
 
   consort_request_issuer #(
       .Link(Link)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .idle_o(idle), .refused_o(refused), .request_i(request),
-      .segment_i(segment), .legal_i(legal), .data_none_i(data_none),
+      .segment_i(segment), .legal_i(legal), .good_i(good), .addr_i(wanted.addr), .data_none_i(data_none),
       .request_valid_i(request_valid), .answer_room_i(answer_room), .request_taken_o(request_taken), .data_i(data),
       .data_valid_i(data_valid), .data_taken_o(data_taken), .error_tag_o(error_tag), .error_valid_o(error_valid),
       .error_taken_i(error_taken), .may_start_i(may_start), .several_i(several), .start_o(start),
@@ -59,11 +63,6 @@ module request_issuer_check
   );
 
   // ---- What a request is ----
-
-  typedef logic [$bits(axi_a_t)+1:0] to_memory_t;
-  logic is_read, good, takes_read, takes_write;
-  axi_a_t wanted;
-  to_memory_t wanted_there;
 
   assign is_read = request.op == OpRead;
   assign good = legal && segment.valid && segment.generation == request.handle.generation &&

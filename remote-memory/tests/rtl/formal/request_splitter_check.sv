@@ -59,6 +59,7 @@ module request_splitter_check
   logic [3:0] place_q;          // of the frame's next request
   logic [HighBits-1:0] upper;
   logic [4:0] units, pairs, pairs_q, data_q;  // units of the frame at hand, to come: of requests, and of data
+  logic idle_q;                 // in the cycle before nobody wanted the frame's data
   logic half_q;                 // of the pair at hand the lower one came in
   logic [3:0] inside_q, before_q;
   logic follows_q;
@@ -139,8 +140,9 @@ module request_splitter_check
       data_q <= '0;
       inside_q <= '0;
       hidden_q <= '0;
-      {half_q, follows_q, waits_q, unit_waits_q} <= '0;
+      {idle_q, half_q, follows_q, waits_q, unit_waits_q} <= '0;
     end else begin
+      idle_q <= pairs_q == '0 && data_q != '0 && data_idle && inside_q == '0;
       waits_q <= request_valid && !request_taken;
       unit_waits_q <= unit_valid && !unit_ready;
       hidden_q <= inside_q != '0 && !request_valid ? hidden_q + 2'd1 : '0;
@@ -205,8 +207,8 @@ module request_splitter_check
       // Frames and units.
       if (takes_frame) assert (pairs_q == '0 && data_q == '0 && (!highs || takes_unit));
       if (takes_unit && takes_frame) assert (highs);
-      else if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && (data_taken || (data_idle && inside_q == '0)));
-      if (unit_valid && pairs_q == '0 && data_q != '0 && data_idle && inside_q == '0) assert (unit_ready);
+      else if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && (data_taken || idle_q));
+      if (unit_valid && pairs_q == '0 && data_q != '0 && idle_q) assert (unit_ready);
       // No data come while requests of a later frame wait for room: who holds the room would wait for them.
       assert (data_none == (pairs_q == '0 ? data_q == '0 : !dut.queue_ready));
       assert (data_valid == (unit_valid && pairs_q == '0 && data_q != '0));
@@ -214,7 +216,8 @@ module request_splitter_check
       if (inside_q < 4'(Depth) && unit_valid && pairs_q != '0) assert (half_q ? unit_ready : comes_in);
 `ifdef PROVE
       // About its state.
-      assert (dut.units_q == pairs_q + data_q && dut.odd_q == half_q);
+      assert (dut.units_q == pairs_q + data_q && dut.odd_q == half_q && dut.unwanted_q == idle_q);
+      if (idle_q) assert (pairs_q == '0 && inside_q == '0);
       assert (pairs_q == (dut.pairs_q < dut.units_q ? dut.pairs_q : dut.units_q));
       assert (pairs_q <= 5'd8 && data_q <= 5'(MaxUnits) && pairs_q + data_q <= 5'(MaxUnits));
       if (half_q) assert (pairs_q != '0 && unit_waits_q);
