@@ -448,9 +448,12 @@ class Mixed {
             if (at > world_.now) continue;
             due_.erase(due_.begin() + static_cast<long>(i));
             if (request.op != 1) return world_.ack(link, request.tag);
-            for (unsigned beat = 0; beat <= request.len; beat += 16)
+            for (unsigned beat = 0; beat <= request.len; beat += 16) {
+                // EXOKAY among others: no access is exclusive, and the checker of the port hears it.
+                const unsigned resp = link == 1 && random_.chance(10) ? 1 + random_.below(3) : 0;
                 world_.data(link, request.tag, request.offset + 16ULL * beat,
-                            std::min(16U, request.len + 1 - beat));
+                            std::min(16U, request.len + 1 - beat), 0, resp);
+            }
             return;
         }
     }
