@@ -84,6 +84,7 @@ class _Configuration(_Open):
     histograms: dict[str, dict[str, Any] | None]
     events: list[dict[str, Any]]
     event_summary: list[dict[str, Any]] = []
+    cores: list[str]
     tasks: dict[str, dict[str, Any]] = {}
     plan: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     verdict: _Judged | None = None

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,9 +17,13 @@ from consort.errors import BadInput
 from consort.limits import is_file
 from consort.record.checked import check_record, inside, read_json, shown
 from consort.record.judgement import Held
+from consort.record.ran import Ran, load_plan
+
+if TYPE_CHECKING:
+    from consort.plan import Plan
 
 RUN_FILE = "run.json"
-RUN_VERSION = 1
+RUN_VERSION = 2
 # Folders under construction start with this, so that no listing takes one for a run.
 PARTIAL = ".partial-"
 
@@ -35,6 +39,7 @@ class Run:
 
     path: Path
     data: dict[str, Any]
+    _ran: dict[str, Ran | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -56,19 +61,27 @@ class Run:
         keys = ", ".join(c["key"] for c in self.configurations)
         raise BadInput(f"run {self.id} has no configuration '{key}'; it has {keys}")
 
-    def plan(self, key: str) -> Any:
-        """The plan that a configuration followed, as data; None where it was made without one.
+    def plan(self, key: str) -> Plan | None:
+        """The plan that a configuration followed; None where it was made without one."""
+        ran = self.ran(key)
+        return None if ran is None else ran.plan
 
-        `consort.plan.stored.restored` makes a plan of it.
-        """
-        name = self.configuration(key).get("plan")
+    def ran(self, key: str) -> Ran | None:
+        """The plan of a configuration as it ran. The record's `cores` are those that its tables number."""
+        if key not in self._ran:
+            self._ran[key] = self._read(self.configuration(key))
+        return self._ran[key]
+
+    def _read(self, configuration: dict[str, Any]) -> Ran | None:
+        name = configuration.get("plan")
         if name is None:
             return None
         file = inside(self.path, str(name))
         try:
-            return shown(read_json(file, "plan"))
+            plan = load_plan(file)
         except (FileNotFoundError, NotADirectoryError):
             raise BadInput("is no file, or is not there", file=file) from None
+        return Ran.of(plan, configuration.get("config"), file=self.path / RUN_FILE)
 
     def table_file(self, key: str, table: str) -> Path:
         """The Parquet file of a configuration's table."""
@@ -114,7 +127,8 @@ def open_run(path: Path) -> Run:
     if not isinstance(data, dict) or data.get("consort_run") != RUN_VERSION:
         version = data.get("consort_run") if isinstance(data, dict) else None
         raise BadInput(
-            f"run format {version!r} is not known; this version reads format {RUN_VERSION}",
+            f"recorded by another version: the run format is {version!r}, this version reads {RUN_VERSION};"
+            " record the run again",
             file=file,
             field="consort_run",
         )

@@ -47,6 +47,7 @@ def entry_of(key: str, name: str, raw: RawRun) -> dict[str, Any]:
         "name": name,
         "program": manifest.program,
         "config": manifest.config,
+        "cores": [] if raw.ran is None else raw.ran.core_names,
         "clock": manifest.clock.model_dump() | {"origin_tick": origin},
         "realtime": manifest.realtime,
         "counters": manifest.counters,
@@ -114,18 +115,11 @@ def _with_bits(table: RawTable, verdict: Judgement | None) -> RawTable:
 
 
 def _by_task(table: RawTable, ran: Ran) -> dict[str, dict[str, Any]]:
-    """Facts on each task, and counts of its jobs by how they ended."""
+    """Counts of each task's jobs by how they ended."""
     of_task = rows_by(table.rows["task"], len(ran.tasks))
     jobs = np.ascontiguousarray(table.rows[["status", "finish"]])
     return {
-        task.name: {
-            "core": task.core,
-            "worker": task.worker,
-            "period_ns": ran.ns(task.period_ps),
-            "deadline_ns": ran.ns(task.deadline_ps),
-            "jobs": job_counts(jobs[rows]),
-        }
-        for task, rows in zip(ran.tasks, of_task, strict=True)
+        name: {"jobs": job_counts(jobs[rows])} for name, rows in zip(ran.task_names, of_task, strict=True)
     }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from math import inf
 from typing import Any
 
-from consort.plan.stored import restored
 from consort.record.judgement import Held
 from consort.record.store import Run
 from consort.report.brief import Brief, Timed, listed, worst
@@ -23,24 +22,24 @@ def brief_of_run(run: Run, description: str = "", removable: Collection[str] = (
     """`description`: the file that ran, as its user named it; `removable`: what kept cores from their threads
     and would not have with `--prepare`."""
     judged = [c for c in run.configurations if c.get("verdict") is not None]
-    tasks = [one for c in judged for one in _times(c, "task", _OF_TASKS, len(judged) > 1)]
-    chains = [one for c in judged for one in _times(c, "chain", _OF_CHAINS, len(judged) > 1)]
+    tasks = [one for c in judged for one in _times(run, c, "task", _OF_TASKS, len(judged) > 1)]
+    chains = [one for c in judged for one in _times(run, c, "chain", _OF_CHAINS, len(judged) > 1)]
     return Brief(
         _verdict(run, judged), tasks, chains, _cause(run, judged), _next(run, judged, description, removable)
     )
 
 
 def _times(
-    configuration: Mapping[str, Any], kind: str, quantities: tuple[str, ...], named: bool
+    run: Run, configuration: Mapping[str, Any], kind: str, quantities: tuple[str, ...], named: bool
 ) -> Iterator[Timed]:
     unit = figure_unit(configuration["clock"]).split(",")[0]
+    plan = run.plan(configuration["key"])
     for row in configuration["verdict"]["rows"]:
         if row["kind"] != kind or row["quantity"] not in quantities:
             continue
         where = ""
-        if kind == "task":
-            facts = configuration["tasks"][row["subject"]]
-            where = f" on {facts['worker'] or facts['core']}"
+        if kind == "task" and plan is not None:
+            where = f" on {plan.tasks[row['subject']].computed_on}"
         limits = (("deadline" if kind == "task" else "allowed", row["required"]), ("bound", row["bound"]))
         yield Timed(
             f"{row['subject']}{where}" + (f" in {configuration['key']}" if named else ""),
@@ -85,10 +84,10 @@ def _cause(run: Run, judged: list[dict[str, Any]]) -> str:
     if disturbed:
         one = disturbed[-1]
         return f"the machine: {one['verdict']['machine']}"
-    return _parts(judged)
+    return _parts(run, judged)
 
 
-def _parts(judged: list[dict[str, Any]]) -> str:
+def _parts(run: Run, judged: list[dict[str, Any]]) -> str:
     """The largest part of the worst response: computing, the exchange with a worker, or the wait."""
     rows = [(c, row) for c in judged for row in c["verdict"]["rows"] if row["kind"] == "task"]
     times = {
@@ -99,7 +98,7 @@ def _parts(judged: list[dict[str, Any]]) -> str:
     found = {
         (c["key"], one.name.partition(" ")[0]): one
         for c in judged
-        for one in _times(c, "task", ("response",), False)
+        for one in _times(run, c, "task", ("response",), False)
     }
     top = worst(found.values())
     key = next((key for key, one in found.items() if one is top), None)
@@ -151,7 +150,7 @@ def opening_of_page(run: Run) -> list[tuple[str, str]]:
     if not judged:
         return []
     plan = run.plan(judged[0]["key"])
-    file = "system.yaml" if plan is None else restored(plan, file=run.path).file
+    file = "system.yaml" if plan is None else plan.file
     if not any(c["clock"]["provenance"] == "measured" for c in judged):
         simulated = "simulate" in run.data["command"][:2]
         here = f"`consort run {file} --for virtual`, with the steps themselves" if simulated else ""

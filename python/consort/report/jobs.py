@@ -95,12 +95,11 @@ def load_jobs(run: Run, key: str) -> Jobs | None:
         filled = table[name].fill_null(ABSENT) if table[name].null_count else table[name]
         return np.asarray(filled.to_numpy()).astype(np.int64, copy=False)
 
-    described = configuration.get("tasks")
+    ran = run.ran(key)
     zeros = np.zeros(rows, dtype=np.int64)
-    if described:
-        tasks = tuple(described)
-        cores = tuple(core["name"] for core in configuration["config"]["cores"])
-        workers = tuple(facts["worker"] for facts in described.values())
+    if ran is not None:
+        tasks, cores = tuple(ran.task_names), tuple(configuration["cores"])
+        workers = tuple(planned.worker for planned in ran.tasks)
         task, core = positions(table["task"], tasks), positions(table["core"], cores)
     else:
         tasks, cores = ("job",), ("master core",)

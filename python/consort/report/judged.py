@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from consort.plan.types import Plan
 from consort.record.columns import JOBS
 from consort.record.outputs import EXPECTED
 from consort.record.status import STATUS
 from consort.record.store import Run
 from consort.report import figures
 from consort.report.jobs import Jobs, select
+from consort.report.lines import placed
 from consort.report.terminal import MARKS, microseconds_or_endless, on_time, percentiles
 from consort.report.tightness import tightness
 from consort.report.timeline import chain_svg, outputs_svg, timeline_svg
@@ -30,12 +32,13 @@ OUTPUT_JOBS, OUTPUT_MEMBERS = 300, 4
 UNTIMED = ("counted", "emulated")
 
 
-def verdict_of(configuration: dict[str, Any]) -> dict[str, Any] | None:
+def verdict_of(run: Run, configuration: dict[str, Any]) -> dict[str, Any] | None:
     """The verdict's table with every figure written out; None where nothing was judged."""
     verdict = configuration.get("verdict")
     if verdict is None:
         return None
     counts = {count["task"]: count for count in verdict["tasks"]}
+    plan = run.plan(configuration["key"])
     rows = []
     before = ""
     for row in verdict["rows"]:
@@ -48,7 +51,7 @@ def verdict_of(configuration: dict[str, Any]) -> dict[str, Any] | None:
             {
                 "subject": row["subject"] if first else "",
                 "kind": row["kind"],
-                "where": _where(configuration, row) if first else "",
+                "where": _where(plan, row) if first else "",
                 "counts": on_time(count) if first and count is not None else "",
                 "percentiles": percentiles(summary) if first and count and summary else "",
                 "missed": bool(count and count["late"] + count["unserved"]),
@@ -91,42 +94,45 @@ def verdict_of(configuration: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _where(configuration: dict[str, Any], row: dict[str, Any]) -> str:
-    if row["kind"] != "task":
-        return str(row["kind"])
-    facts = configuration["tasks"][row["subject"]]
-    return f"on {facts['core']}" + (f", computed on {facts['worker']}" if facts["worker"] else "")
+def _where(plan: Plan | None, row: dict[str, Any]) -> str:
+    return str(row["kind"]) if row["kind"] != "task" or plan is None else placed(plan.tasks[row["subject"]])
 
 
-def limits_of(configuration: dict[str, Any], task: str, quantity: str) -> tuple[float | None, float | None]:
+def limits_of(
+    run: Run, configuration: dict[str, Any], task: str, quantity: str
+) -> tuple[float | None, float | None]:
     """The deadline (or what is required) and the bound of a quantity of a task, in ns."""
     for row in (configuration.get("verdict") or {}).get("rows", []):
         if (row["kind"], row["subject"], row["quantity"]) == ("task", task, quantity):
             return row["required"], row["bound"]
-    facts = configuration.get("tasks", {}).get(task)
-    return (facts["deadline_ns"], None) if facts is not None and quantity == "response" else (None, None)
+    return (_deadline(run, configuration, task) if quantity == "response" else None, None)
 
 
-def timelines(configuration: dict[str, Any], jobs: Jobs | None, index: int) -> list[dict[str, Any]]:
+def _deadline(run: Run, configuration: dict[str, Any], task: str) -> float | None:
+    """A task's deadline in ns; None in a configuration without that task."""
+    ran = run.ran(configuration["key"])
+    return None if ran is None or task not in ran.plan.tasks else ran.ns(ran.plan.tasks[task].deadline_ps)
+
+
+def timelines(run: Run, configuration: dict[str, Any], jobs: Jobs | None, index: int) -> list[dict[str, Any]]:
     """The worst job of each of the tasks that came nearest to their deadlines, or furthest past them."""
-    if jobs is None or not len(jobs) or "tasks" not in configuration:
+    ran = run.ran(configuration["key"])
+    if jobs is None or not len(jobs) or ran is None:
         return []
     found = []
-    for number_of, (name, facts) in enumerate(configuration["tasks"].items()):
+    for number_of, task in enumerate(ran.tasks):
         worst = jobs.worst(number_of)
         if worst is not None:
-            deadline = facts["deadline_ns"] or facts["period_ns"] or 1.0
-            found.append((float(jobs.response[worst]) / deadline, worst, name, facts))
+            found.append((float(jobs.response[worst]) / ran.ns(task.deadline_ps), worst, task))
     made: list[dict[str, Any]] = []
-    for _, worst, name, facts in sorted(found, key=lambda item: -item[0])[:TIMELINES]:
+    for _, worst, task in sorted(found, key=lambda item: -item[0])[:TIMELINES]:
         labels = jobs.labels(worst)
-        picture = timeline_svg(
-            jobs, worst, facts["period_ns"], facts["deadline_ns"], f"time{index}-{len(made)}"
-        )
+        period, deadline = ran.ns(task.period_ps), ran.ns(task.deadline_ps)
+        picture = timeline_svg(jobs, worst, period, deadline, f"time{index}-{len(made)}")
         made.append(
             {
                 "svg": Markup(picture),
-                "task": name,
+                "task": task.name,
                 "seq": number(int(jobs.seq[worst])),
                 "response": time_text(float(jobs.response[worst]), _unit(configuration)),
                 "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
@@ -216,9 +222,11 @@ def distributions(run: Run) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     names = tasks_of(run)
     if len(names) > DRAWN:
-        nearest = set(
-            sorted(names, key=lambda task: min(_to_deadline(c, task) for c in run.configurations))[:DRAWN]
-        )
+
+        def nearness(task: str) -> float:
+            return min(_to_deadline(run, c, task) for c in run.configurations)
+
+        nearest = set(sorted(names, key=nearness)[:DRAWN])
         names = [task for task in names if task in nearest]
     for task in names:
         for quantity in ("response", "communication"):
@@ -228,7 +236,7 @@ def distributions(run: Run) -> list[dict[str, Any]]:
                 continue
             curves = []
             for c in mine[: figures.SERIES_PER_FIGURE]:
-                deadline, bound = limits_of(c, task, quantity)
+                deadline, bound = limits_of(run, c, task, quantity)
                 step = float(c["clock"]["resolution_ticks"] / c["clock"]["ticks_per_second"] * 1e9)
                 curves.append(figures.Distribution(c["name"], c["histograms"][metric], step, deadline, bound))
             unit = _unit(mine[0])
@@ -247,14 +255,13 @@ def tasks_of(run: Run) -> list[str]:
     return list(dict.fromkeys(task for c in run.configurations for task in c.get("tasks", {})))
 
 
-def _to_deadline(configuration: dict[str, Any], task: str) -> float:
+def _to_deadline(run: Run, configuration: dict[str, Any], task: str) -> float:
     """Sorts by how near a task's worst job came to its deadline; a release that was not served is past it."""
     summary = configuration["summary"].get(f"{task}.response")
-    facts = configuration.get("tasks", {}).get(task)
-    if summary is None or facts is None:
+    deadline = _deadline(run, configuration, task)
+    if summary is None or deadline is None:
         return 0.0
-    limit = facts["deadline_ns"] or facts["period_ns"] or 1.0
-    return -float("inf") if summary["max"] is None else -summary["max"] / limit
+    return -float("inf") if summary["max"] is None else -summary["max"] / deadline
 
 
 def event_rows(configuration: dict[str, Any]) -> list[dict[str, Any]]:

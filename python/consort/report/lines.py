@@ -6,6 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from consort.plan.types import PlannedTask
 from consort.record.judgement import Held
 
 WIDTH = 80
@@ -22,6 +23,11 @@ def wrapped(text: str, indent: str = "  ", first: str = "") -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def placed(task: PlannedTask) -> str:
+    """The core that releases a task, and the one that computes it, where that is another."""
+    return f"on {task.core}" + (f", computed on {task.worker}" if task.worker else "")
 
 
 def heads_line(heads: Sequence[str]) -> str:

@@ -74,7 +74,7 @@ def render(run: Run) -> str:
         opening=opening_of_page(run),
         held=run.held,
         headline=headline(run.held),
-        verdicts=[v for c in run.configurations if (v := judged.verdict_of(c)) is not None],
+        verdicts=[v for c in run.configurations if (v := judged.verdict_of(run, c)) is not None],
         by_task=judged.distributions(run),
         tasks=len(judged.tasks_of(run)),
         drawn=judged.DRAWN,
@@ -212,7 +212,8 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
         "chains": judged.chains(configuration, index),
         "more_chains": max(0, len((configuration.get("verdict") or {}).get("ways", [])) - judged.DRAWN),
         "outputs": judged.outputs(run, configuration, index),
-        "timelines": judged.timelines(configuration, jobs, index) or _timeline(configuration, jobs, index),
+        "timelines": judged.timelines(run, configuration, jobs, index)
+        or _timeline(configuration, jobs, index),
         "trace": judged.trace_text(jobs),
         "interference": [
             {

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from consort.plan.types import Plan
 from consort.record.judgement import Held
 from consort.record.store import Run
-from consort.report.lines import CELL, LABEL, headline, heads_line, wrapped
+from consort.report.lines import CELL, LABEL, headline, heads_line, placed, wrapped
 from consort.report.terminal_modes import mode_lines
 from consort.report.tightness import tightness
 from consort.report.units import THIN_SPACE, duration, figure_unit, microseconds, number, time_text, times
@@ -52,7 +53,7 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
     """
     lines: list[str] = []
     for number_of, configuration in enumerate(run.configurations):
-        lines += [*_configuration(configuration, number_of == 0), ""]
+        lines += [*_configuration(run, configuration, number_of == 0), ""]
     lines += mode_lines(run)
     lines += list(_cost_of_offloading(run))
     for configuration in run.configurations:
@@ -75,7 +76,7 @@ def files_of(run: Run) -> list[str]:
     return [f"{head}{page}" for head, page in pages.items() if page.exists()]
 
 
-def _configuration(configuration: Mapping[str, Any], first: bool) -> Iterator[str]:
+def _configuration(run: Run, configuration: Mapping[str, Any], first: bool) -> Iterator[str]:
     unit = figure_unit(configuration["clock"])
     yield from wrapped(f"{configuration['key']}: {configuration['name']}. All times in {unit}.")
     verdict = configuration.get("verdict")
@@ -87,9 +88,10 @@ def _configuration(configuration: Mapping[str, Any], first: bool) -> Iterator[st
     for row in verdict["rows"]:
         rows.setdefault(f"{row['kind']} {row['subject']}", []).append(row)
     counts = {count["task"]: count for count in verdict["tasks"]}
+    plan = run.plan(configuration["key"])
     used: dict[str, str] = {}
     for mine in rows.values():
-        yield from _subject(mine[0], counts, configuration)
+        yield from _subject(mine[0], counts, configuration, plan)
         for row in mine:
             mark, words = MARKS[row["outcome"]]
             if words:
@@ -107,14 +109,13 @@ def _configuration(configuration: Mapping[str, Any], first: bool) -> Iterator[st
 
 
 def _subject(
-    row: Mapping[str, Any], counts: Mapping[str, Any], configuration: Mapping[str, Any]
+    row: Mapping[str, Any], counts: Mapping[str, Any], configuration: Mapping[str, Any], plan: Plan | None
 ) -> Iterator[str]:
     name = row["subject"]
     if row["kind"] != "task":
         yield from wrapped(f"{row['kind']} {name}", indent="")
         return
-    facts = configuration["tasks"][name]
-    where = f" on {facts['core']}" + (f", computed on {facts['worker']}" if facts["worker"] else "")
+    where = "" if plan is None else f" {placed(plan.tasks[name])}"
     yield from wrapped(f"{name}{where}", indent="")
     yield from wrapped(on_time(counts[name]), first="  ")
     summary = configuration["summary"].get(f"{name}.response")
@@ -202,9 +203,10 @@ def _labelled(label: str, cells: list[str]) -> Iterator[str]:
 def _cost_of_offloading(run: Run) -> Iterator[str]:
     """The cost of each offloaded task's exchange, and its response beside that of the local one."""
     for configuration in run.configurations:
-        for name, facts in configuration.get("tasks", {}).items():
+        plan = run.plan(configuration["key"])
+        for name, task in plan.tasks.items() if plan is not None else ():
             exchange = configuration["summary"].get(f"{name}.communication")
-            if facts["worker"] is None or exchange is None:
+            if task.worker is None or exchange is None:
                 continue
             unit = figure_unit(configuration["clock"]).split(",")[0]
             median, tail = (time_text(exchange[name_of], unit) for name_of in ("median", "p999"))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.record.columns import ACTIVITY, EVENTS_TABLE, SLICES_TABLE
+from consort.record.ran import Ran
 from consort.record.store import Run
 from consort.record.tables import SOURCES
 from consort.report.jobs import ABSENT, REMARKABLE, Jobs, load_jobs, positions, select
@@ -45,7 +46,7 @@ def _configuration(
     """Adds a configuration that begins at `offset` and returns its end."""
     key, name = configuration["key"], configuration["name"]
     jobs = load_jobs(run, key)
-    processes = _Processes(trace, configuration)
+    processes = _Processes(trace, configuration, run.ran(key))
     first = processes.of(jobs.cores[0] if jobs is not None else "run")
     about = trace.track(first, "about", 0)
     end = offset
@@ -72,14 +73,11 @@ def _configuration(
 class _Processes:
     """The processes of a configuration: one a core, made when it is first needed."""
 
-    def __init__(self, trace: Trace, configuration: dict[str, Any]) -> None:
+    def __init__(self, trace: Trace, configuration: dict[str, Any], ran: Ran | None) -> None:
         self._trace = trace
         self._prefix = configuration["name"]
-        config = configuration["config"]
-        cores = config.get("cores", []) if isinstance(config, dict) else []
-        self._cpus = {core["name"]: core.get("cpu") for core in cores if isinstance(core, dict)}
         cpu = configuration["realtime"].get("cpu")
-        self._cpus.setdefault("master core", cpu)
+        self._cpus = {"master core": cpu} if ran is None else ran.facts.cpus
         self._made: dict[str, int] = {}
 
     def of(self, core: str) -> int:
@@ -104,7 +102,7 @@ def _events(
     if EVENTS_TABLE not in configuration["tables"]:
         return end
     table = run.table(configuration["key"], EVENTS_TABLE).slice(0, EVENTS_SHOWN)
-    cores = [core["name"] for core in configuration["config"]["cores"]]
+    cores = configuration["cores"]
     tracks: dict[int, int] = {-1: general}
     names, tasks = table["kind"].to_pylist(), table["task"].to_pylist()
     times, values = table["time_ns"].to_pylist(), table["value_ns"].to_pylist()

@@ -108,8 +108,8 @@ def test_a_field_of_another_form_is_named(run: Path, edit: Callable[[Any], objec
         (b"[" * 100_000, "no record of a run"),
         (b'{"consort_run": ' + b"9" * 10_000 + b"}", "no record of a run"),
         (b'{"consort_run": NaN}', "NaN is no number of JSON"),
-        (b"[]", "run format None is not known"),
-        (b'{"consort_run": 9}', "run format 9 is not known"),
+        (b"[]", "recorded by another version: the run format is None"),
+        (b'{"consort_run": 9}', "recorded by another version: the run format is 9"),
     ],
 )
 def test_what_is_no_record(run: Path, content: bytes, says: str) -> None:
@@ -120,7 +120,7 @@ def test_what_is_no_record(run: Path, content: bytes, says: str) -> None:
 
 def test_a_number_out_of_range(run: Path) -> None:
     text = (run / "run.json").read_text(encoding="utf-8")
-    (run / "run.json").write_text(text.replace('"consort_run": 1', '"consort_run": 1, "x": 1e999', 1))
+    (run / "run.json").write_text(text.replace('"consort_run": 2', '"consort_run": 2, "x": 1e999', 1))
     with pytest.raises(BadInput, match="out of range"):
         open_run(run)
 

@@ -249,7 +249,7 @@ def test_runs_by_prefix_latest_and_path(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("CONSORT_RUNS", str(root))
     assert default_root() == root
     (first.path / "run.json").write_text(json.dumps({"consort_run": 9}))
-    with pytest.raises(BadInput, match="run format 9 is not known; this version reads format 1"):
+    with pytest.raises(BadInput, match="the run format is 9, this version reads 2; record the run again"):
         load_run(first.path)
 
 

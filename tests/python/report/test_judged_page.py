@@ -104,6 +104,15 @@ def page(run: Run) -> str:
     return (run.path / "report.html").read_text()
 
 
+def test_a_report_reads_its_tasks_from_the_plan(run: Run) -> None:
+    for configuration in run.configurations:
+        plan = run.plan(configuration["key"])
+        assert plan is not None and [*plan.tasks] == [*configuration["tasks"]]
+        assert all(facts.keys() == {"jobs"} for facts in configuration["tasks"].values())
+        assert run.plan(configuration["key"]) is plan, "it is read once"
+        assert configuration["cores"] == [*plan.cores]
+
+
 def test_every_release_counts(run: Run) -> None:
     """Ten releases were not served: with 200 jobs the 96th percentile is infinite, and so is the maximum."""
     entry = run.configuration("local-off")
