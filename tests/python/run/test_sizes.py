@@ -111,6 +111,18 @@ def test_right_sizes_are_taken(tmp_path: Path) -> None:
     assert prepared.plan.channels["blocks"].bytes == 4096
 
 
+def test_a_stand_in_takes_the_blocks_of_a_step(tmp_path: Path) -> None:
+    """It has no type for what a step writes: it looks at the numbers of the blocks alone."""
+    tasks = {
+        "make": SYSTEM["tasks"]["make"],
+        "take": {"step": "stand-in", "period": "10ms", "wcet": "1ms", "on": "master-1", "reads": ["blocks"]},
+    }
+    description = write(tmp_path, SYSTEM | {"tasks": tasks}, step_hpp=STEPS)
+    ended = consort("run", description, "--for", "virtual", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert "held: all 6 jobs" in ended.stdout
+
+
 def test_a_hand_over_is_bounded_by_the_size_of_the_state(tmp_path: Path) -> None:
     """The state's size is the type's, so the bound of its hand-over counts 256 KiB, and no 4 bytes."""
     tasks = {"make": {k: v for k, v in SYSTEM["tasks"]["make"].items() if k != "writes"}}
