@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from consort.errors import SystemFails
 from consort_remote import build, run
 
 ROOT = Path(__file__).parents[2]
@@ -19,10 +20,11 @@ def test_a_pause_at_any_moment_of_a_start_loses_nothing(cdc, cycles):
 
 
 @pytest.mark.slow
-def test_a_link_that_takes_a_frame_of_which_a_unit_came_too_early_loses_some(tmp_path):
+def test_a_link_that_takes_a_frame_of_which_a_unit_came_too_early_is_found_out(tmp_path):
     source = build.module(ROOT, "link_receiver")
     right = "      if (!up_i) refused_o <= 1'b1;\n      else if (first_i) refused_o"
     assert source.read_text().count(right) == 1
     changed = tmp_path / source.name
     changed.write_text(source.read_text().replace(right, "      if (first_i) refused_o"))
-    assert run.starts(24, True, (changed,))["losses"] > 0
+    with pytest.raises(SystemFails, match=r"\d+ units kept of a frame of \d+"):
+        run.starts(24, True, (changed,))
