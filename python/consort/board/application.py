@@ -218,8 +218,6 @@ def record_raw(
     # One processor executes what the emulator counts, and a process beside it takes declared times. Jobs of
     # the scratchpad kernel are held to their bounds all the same.
     shared = run.where.bare if counted and run.where.kernel is None else {}
-    for core in config["record"]["cores"]:
-        core["cpu"] = EMULATOR if core["name"] in shared else None
     config["record"]["cpus"] = dict.fromkeys(shared, EMULATOR)
     (raw / "config.json").write_text(json.dumps(config), encoding="utf-8")
     _write(run, raw, recorded, config["record"], counted)
@@ -255,8 +253,7 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
         notes += device_process.notes(where.plan)
     if not recorded.whole:
         released = [int(np.count_nonzero(jobs["task"] == n)) for n in range(len(where.plan.tasks))]
-        facts = {**facts, "tasks": [{**f, "jobs": n} for f, n in zip(facts["tasks"], released, strict=True)]}
-        facts["jobs"] = dict(zip(where.plan.tasks, released, strict=True))
+        facts = {**facts, "jobs": dict(zip(where.plan.tasks, released, strict=True))}
         notes.append(f"of all jobs the first {len(jobs)} are recorded one by one; the others are counted")
     write_manifest(
         raw,

@@ -32,13 +32,14 @@ def command(run: str, mode: str, as_json: bool) -> None:
 
     Exit status 1: the run did not take the request. 2: it has no such mode. 3: no such run is in progress.
     """
-    from consort.run.live import ModeRequests, NoSuchRun, live_run
+    from consort.run.live import ModeRequests, NoSuchRun, live_run, running
 
     asked = live_run(run)
     configuration = asked.configuration
     if configuration is None:
         raise NoSuchRun(f"the run {asked.id} has not begun", "ask again once it has")
-    modes = configuration["modes"]
+    changes = running(configuration).plan.changes
+    modes = () if changes is None else changes.modes
     if not modes:
         raise BadInput(
             f"the run {asked.id} has one mode; what changes modes is described by 'mode_changes'", field="RUN"

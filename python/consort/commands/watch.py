@@ -132,7 +132,7 @@ def _data(run: LiveRun, reader: SummaryReader, summary: Summary, rates: _Rates) 
         )
     found = rates.of(summary)
     tasks = [{**row, "rate_per_s": rate} for row, rate in zip(summary.tasks, found, strict=True)]
-    return live_data(run.id, configuration, state, summary.head, tasks, summary.cores)
+    return live_data(run.id, configuration, reader.ran, state, summary.head, tasks, summary.cores)
 
 
 class _Rates:

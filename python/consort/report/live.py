@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from consort.record.ran import Ran
 from consort.report.lines import WIDTH, wrapped
 from consort.report.units import THIN_SPACE, duration, microseconds, number
 
@@ -19,7 +20,13 @@ Data = Mapping[str, Any]
 
 
 def live_data(
-    run: str, configuration: Data, state: str, head: Data, tasks: Sequence[Data], cores: Sequence[Data]
+    run: str,
+    configuration: Data,
+    ran: Ran,
+    state: str,
+    head: Data,
+    tasks: Sequence[Data],
+    cores: Sequence[Data],
 ) -> dict[str, Any]:
     """The data of one line of `consort watch --json`. Times in ns; None: not seen, or endless (the median).
 
@@ -31,19 +38,28 @@ def live_data(
         "title": configuration["title"],
         "state": state,
         "elapsed_ns": head["elapsed_ns"],
-        "duration_ns": configuration["duration_ns"],
+        "duration_ns": _whole(ran.facts.duration_ns or 0.0),
         "tasks": {
-            facts["name"]: {name: facts[name] for name in ("core", "worker", "period_ns", "deadline_ns")}
-            | dict(row)
-            for facts, row in zip(configuration["tasks"], tasks, strict=True)
+            task.name: {
+                "core": task.core,
+                "worker": task.worker,
+                "period_ns": _whole(ran.ns(task.period_ps)),
+                "deadline_ns": _whole(ran.ns(task.deadline_ps)),
+                **row,
+            }
+            for task, row in zip(ran.tasks, tasks, strict=True)
         },
-        "cores": {name: dict(row) for name, row in zip(configuration["cores"], cores, strict=True)},
+        "cores": {name: dict(row) for name, row in zip(ran.core_names, cores, strict=True)},
         "records_lost": head["records_lost"],
         "blocks_corrupt": head["blocks_corrupt"],
         **{key: head.get(key, 0) for key in _LINKS},
     }
     data["failing"] = list(_failing(data))
     return data
+
+
+def _whole(ns: float) -> int | float:
+    return int(ns) if ns.is_integer() else ns
 
 
 def _failing(data: Data) -> Iterator[str]:

@@ -190,7 +190,7 @@ def _record_part(
         used = {*placement.cpus.values()} | ({placement.io} if placement.io is not None else set())
         others = [cpu for cpu in usable_cpus() if cpu not in used]
         watched = (
-            live.page(entry, title, prepared.described["summary"], config)
+            live.page(entry, title, prepared.described["summary"], made, config["record"])
             if isinstance(live, Announcement)
             else None
         )

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedCore, PlannedTask
-from consort.plan.over_links import link_of, links_of
-from consort.plan.recorded import carried, chain_facts, core_facts, ns, task_facts
+from consort.plan.recorded import carried
 from consort.record.environment import throttled_ns, throttling
 from consort.remote_memory import Server
 from consort.run.askers import asker_config
@@ -100,30 +98,11 @@ def run_config(
         "throttled_ns": throttled_ns(throttling()),
         "image": str(image),
         "record": {
-            "target": plan.target,
-            "mode": plan.mode,
             "configuration": configuration,
             "time_scale": time_scale,
             "duration_ns": duration,
-            "seed": plan.run.seed,
-            "stand_ins": [t.name for t in plan.tasks.values() if t.step == STAND_IN],
             "cpus": dict(placement.cpus),
-            "cores": [made.core_facts(core) for core in plan.cores.values()],
-            "tasks": [task_facts(task, time_scale) for task in plan.tasks.values()],
-            "channels": [
-                {
-                    "name": channel.name,
-                    "implementation": channel.implementation,
-                    "writer": channel.writer,
-                    "readers": list(channel.readers),
-                    "communication": channel.communication,
-                    **({"link": channel.memory} if link_of(plan, channel) is not None else {}),
-                }
-                for channel in carried(plan)
-            ],
-            "links": links_of(plan),
-            "chains": chain_facts(plan, time_scale),
-            **({"modes": made.mode_facts(modes)} if modes else {}),
+            "shared": placement.shared,
         },
     }
 
@@ -155,9 +134,6 @@ class _Config:
 
     def time_base_of(self, core: PlannedCore) -> str:
         return "sleep" if self.placement.shared else core.time_base
-
-    def wait_of(self, core: PlannedCore) -> str:
-        return "sleep" if self.placement.shared else core.wait
 
     def core(self, core: PlannedCore, plan: Plan | None = None) -> dict[str, Any]:
         """`plan` is that of a mode, without it the whole one."""
@@ -204,17 +180,6 @@ class _Config:
         assert self.plan.changes is not None
         return [asker_config(self.plan, one, self.layouts, modes) for one in self.plan.changes.asked_by]
 
-    def mode_facts(self, modes: Mapping[str, Plan]) -> list[dict[str, Any]]:
-        """The record's facts on each mode: its tasks and chains as they are in it."""
-        return [
-            {
-                "name": mode,
-                "tasks": [task_facts(task, self.scale) for task in made.tasks.values()],
-                "chains": chain_facts(made, self.scale),
-            }
-            for mode, made in modes.items()
-        ]
-
     def ring_of(self, task: PlannedTask) -> int:
         layouts = {known["name"]: known for known in self.layouts["tasks"]}
         record = self.layouts["record"]
@@ -228,15 +193,6 @@ class _Config:
             + 64
         )
         return _ring(each * 1e12 / (task.period_ps * self.scale))
-
-    def core_facts(self, core: PlannedCore) -> dict[str, Any]:
-        return {
-            **core_facts(core),
-            "cpu": self.placement.cpus.get(core.name),
-            "wait": self.wait_of(core),
-            "time_base": self.time_base_of(core),
-            "slot_ns": None if core.slot is None else ns(core.slot.length_ps, self.scale),
-        }
 
 
 def _ring(bytes_per_second: float) -> int:

@@ -21,6 +21,9 @@ import numpy as np
 
 from consort.errors import BadInput, EnvironmentLacks
 from consort.files import replace_file
+from consort.plan import Plan
+from consort.plan.stored import restored, stored
+from consort.record.ran import Ran
 from consort.run.data import struct_dtype
 from consort.runtime import Process, runtime_folder
 
@@ -58,13 +61,15 @@ class Announcement:
         key: str,
         title: str,
         layouts: Mapping[str, Any],
-        config: Mapping[str, Any],
+        plan: Plan,
+        facts: Mapping[str, Any],
     ) -> str:
-        """Makes the page of a configuration and says so; returns the path at which the executive opens it."""
-        tasks = config["record"]["tasks"]
-        cores = [core["name"] for core in config["record"]["cores"]]
+        """Makes the page of a configuration and says so; returns the path at which the executive opens it.
+
+        `facts`: what the run makes of its plan (consort.record.ran).
+        """
         page = os.memfd_create("consort-summary", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        size = page_bytes(layouts, len(tasks), len(cores))
+        size = page_bytes(layouts, len(plan.tasks), len(plan.cores))
         # Behind the page: the mode that `consort mode` asks for.
         os.ftruncate(page, size + REQUEST_BYTES)
         self._drop_page()
@@ -74,13 +79,8 @@ class Announcement:
             "number": self._number,
             "key": key,
             "title": title,
-            "duration_ns": config["record"]["duration_ns"],
-            "tasks": [
-                {name: task[name] for name in ("name", "core", "worker", "period_ns", "deadline_ns")}
-                for task in tasks
-            ],
-            "cores": cores,
-            "modes": [mode["name"] for mode in config["record"].get("modes", ())],
+            "plan": stored(plan),
+            "facts": dict(facts),
             "request_at": size,
             "fd": page,
             "inode": os.fstat(page).st_ino,
@@ -185,6 +185,11 @@ def _read(file: Path) -> LiveRun | None:
     return run
 
 
+def running(configuration: Mapping[str, Any]) -> Ran:
+    """The system that a run in progress runs in a configuration."""
+    return Ran.of(restored(configuration["plan"]), configuration["facts"])
+
+
 def page_bytes(layouts: Mapping[str, Any], tasks: int, cores: int) -> int:
     """The size of a summary page."""
     return int(layouts["head"]["bytes"] + tasks * layouts["task"]["bytes"] + cores * layouts["core"]["bytes"])
@@ -224,7 +229,8 @@ class SummaryReader:
             struct_dtype(layouts[name]) for name in ("head", "task", "core")
         )
         self._none = layouts["no_time"]
-        self._bytes = page_bytes(layouts, len(configuration["tasks"]), len(configuration["cores"]))
+        self.ran = running(configuration)
+        self._bytes = page_bytes(layouts, len(self.ran.tasks), len(self.ran.cores))
         self._fd = _opened(process, configuration, os.O_RDONLY)
 
     def close(self) -> None:

@@ -69,7 +69,6 @@ def _rows_of(stays: Sequence[Segment], duration: int) -> Rows:
     parts = [Rows.of(stay.simulation) for stay in stays]
     ends = [stay.start + stay.simulation.duration for stay in stays]
     config = parts[0].config | {
-        "mode": stays[0].mode,
         "duration_ns": duration / 1000,
         "stays": [[stay.start + FIRST_TICK, end + FIRST_TICK] for stay, end in zip(stays, ends, strict=True)],
         "jobs": _planned(parts[0].plan, stays),

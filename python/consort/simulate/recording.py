@@ -10,7 +10,6 @@ at that instant. A job whose output is held writes nothing. The channel's kind s
 from __future__ import annotations
 
 from collections import deque
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from consort.judge.chains import simulated_operations
 from consort.model.kinds import SEMANTICS
 from consort.plan import Plan
-from consort.plan.recorded import chain_facts, core_facts, task_facts
 from consort.record.grouped import rows_by
 from consort.record.ran import Ran
 from consort.record.status import NONE, SLICES, STATUS
@@ -37,17 +35,10 @@ NEVER = np.iinfo(np.int64).max
 
 def system_of(simulation: Simulation) -> dict[str, Any]:
     """The configuration of a simulation's recording (consort.record.ran)."""
-    plan = simulation.prepared.plan
-    channels, chains = _channels(plan)
     return {
-        "target": "simulation",
         "configuration": "simulated",
         "seed": str(simulation.seed),
         "duration_ns": simulation.duration / 1000,
-        "cores": [core_facts(core) for core in plan.cores.values()],
-        "tasks": [task_facts(task) for task in plan.tasks.values()],
-        "channels": channels,
-        "chains": chains,
         "steps_of_chains": True,
     }
 
@@ -141,26 +132,6 @@ def taken_in_order(there: Times, reads: Times, capacity: int) -> Times:
             taken[waiting.popleft()] = at
     after: Times = np.minimum.accumulate(taken[::-1])[::-1]
     return after
-
-
-def _channels(plan: Plan) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """A channel for each step from task to task of a chain; the chains with their channels in their paths."""
-    channels: dict[str, dict[str, Any]] = {}
-    chains = chain_facts(plan)
-    for chain in chains:
-        tasks = chain["path"]
-        path = tasks[:1]
-        for writer, reader in pairwise(tasks):
-            name = f"{writer} to {reader}" + (" (let)" if chain["communication"] == "let" else "")
-            channels[name] = {
-                "name": name,
-                "writer": writer,
-                "readers": [reader],
-                "communication": chain["communication"],
-            }
-            path += [name, reader]
-        chain["path"] = path
-    return list(channels.values()), chains
 
 
 class _Moments:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from consort.record import RawRun
+from consort.record.ran import executes_ns
 from consort.record.status import OPERATIONS, STATUS
 from run_support import Ran, ran, write
 
@@ -199,7 +200,7 @@ Keep = Callable[[int, int], bool]
 
 def structure(found: Ran, keep: Keep) -> Structure:
     """The structure of a run, of the jobs (task, number) that are kept."""
-    tasks = [task["name"] for task in found.config["tasks"]]
+    tasks = found.system.task_names
     rows = _kept(np.array(found.raw.tables["jobs"].rows), keep)
     jobs = {
         name: [(int(job["seq"]), int(job["status"]) & MEANT) for job in sorted(_of(rows, place), key=_seq)]
@@ -207,12 +208,12 @@ def structure(found: Ran, keep: Keep) -> Structure:
     }
     begun = rows[rows["start"] > 0]
     cores = {
-        core["name"]: [
+        core: [
             (tasks[job["task"]], int(job["seq"]))
             for job in begun[np.argsort(begun["start"], kind="stable")]
             if job["core"] == place
         ]
-        for place, core in enumerate(found.config["cores"])
+        for place, core in enumerate(found.system.core_names)
     }
     asked = rows[rows["worker_receive"] > 0]
     asked = asked[np.argsort(asked["worker_receive"], kind="stable")]
@@ -220,9 +221,9 @@ def structure(found: Ran, keep: Keep) -> Structure:
     channels: dict[str, list[tuple[str, str, int, int, int]]] = {}
     if "operations" in found.raw.tables:
         operations = _kept(np.array(found.raw.tables["operations"].rows), keep)
-        for place, channel in enumerate(found.config["channels"]):
+        for place, channel in enumerate(found.system.channel_names):
             # The numbers of the blocks have the order.
-            channels[channel["name"]] = sorted(
+            channels[channel] = sorted(
                 (
                     tasks[one["task"]],
                     OPERATIONS[WRITES.get(int(one["kind"]), int(one["kind"]))],
@@ -270,7 +271,7 @@ def frames_undisturbed(found: Ran) -> int:
 
 def _longest(found: Ran, jobs: np.ndarray) -> np.ndarray:
     per_ns = found.raw.manifest.clock.ticks_per_second / 1e9
-    longest = np.array([task["wcet_ns"] or 0 for task in found.config["tasks"]])
+    longest = np.array([executes_ns(task) or 0 for task in found.system.tasks])
     return longest[jobs["task"]] * per_ns
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from consort.model import load_system
-from consort.record import RawRun, Run, RunWriter
+from consort.record import Ran, RawRun, Run, RunWriter
 from consort.record.stays import Stay, stays_of
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
@@ -124,8 +124,20 @@ class RanModes:
     stays: list[Stay]
     prepared: Prepared
 
+    @property
+    def system(self) -> Ran:
+        """The plan of all modes."""
+        assert self.raw.ran is not None
+        return self.raw.ran
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        changes = self.system.plan.changes
+        assert changes is not None
+        return changes.modes
+
     def outputs(self, name: str) -> list[int]:
-        number = [task["name"] for task in self.raw.manifest.config["tasks"]].index(name)
+        number = self.system.task_names.index(name)
         rows = np.array(self.raw.tables[f"outputs-{number}"].rows)
         rows = rows[np.argsort(rows["seq"])]
         assert rows["seq"].tolist() == list(range(rows.size)), "each job is computed once"
@@ -144,7 +156,7 @@ class RanModes:
         per_us = self.raw.manifest.clock.ticks_per_second / 1e6
         # Nanoseconds are made ticks by multiplication there: a tick or two less.
         ticks = [(config["start_tick"] + int(at * scale * per_us) - 2, to) for at, to in requests]
-        return settled(ticks, self.stays, config["modes"][self.stays[0].mode]["name"])
+        return settled(ticks, self.stays, self.modes[self.stays[0].mode])
 
     @property
     def changes(self) -> list[list[Any]]:

@@ -21,6 +21,7 @@ import stacks
 from consort.judge import Verdict
 from consort.model import load_system
 from consort.plan import Plan
+from consort.record import Ran as PlanThatRan
 from consort.record import RawRun, Run, RunWriter
 from consort.record.status import EVENTS, OPERATIONS, STATUS
 from consort.run import Options, Prepared, prepare
@@ -130,11 +131,16 @@ class Ran:
         return self.raw.manifest.config
 
     @property
+    def system(self) -> PlanThatRan:
+        assert self.raw.ran is not None
+        return self.raw.ran
+
+    @property
     def counters(self) -> Mapping[str, Any]:
         return self.raw.manifest.counters
 
     def number(self, name: str) -> int:
-        return [t["name"] for t in self.config["tasks"]].index(name)
+        return self.system.task_names.index(name)
 
     def jobs(self, name: str, skipped: bool = False) -> np.ndarray:
         """A task's jobs in order; releases that were skipped only when asked for."""
@@ -151,7 +157,7 @@ class Ran:
     def operations(self, channel: str, kind: str, name: str | None = None) -> np.ndarray:
         """The operations on a channel, by one task or all, in the order of time."""
         rows = np.array(self.raw.tables["operations"].rows)
-        place = [c["name"] for c in self.config["channels"]].index(channel)
+        place = self.system.channel_names.index(channel)
         mine = (rows["channel"] == place) & (rows["kind"] == OPERATIONS.index(kind))
         if name is not None:
             mine &= rows["task"] == self.number(name)

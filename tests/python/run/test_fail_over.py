@@ -62,7 +62,7 @@ def mortal(folder: Path, *, jobs: int = 40, **more: Any) -> Path:
 
 def outputs(found: RanModes, name: str) -> dict[int, int]:
     """The outputs of a task's executed jobs, by their numbers."""
-    number = [task["name"] for task in found.raw.manifest.config["tasks"]].index(name)
+    number = found.system.task_names.index(name)
     rows = np.array(found.raw.tables[f"outputs-{number}"].rows)
     assert len(set(rows["seq"].tolist())) == rows.size, "each job is recorded once"
     return {int(row["seq"]): int(row["value"]) for row in np.sort(rows, order="seq")}
@@ -70,7 +70,7 @@ def outputs(found: RanModes, name: str) -> dict[int, int]:
 
 def jobs_of(found: RanModes, name: str) -> Any:
     jobs = np.array(found.raw.tables["jobs"].rows)
-    return jobs[jobs["task"] == [t["name"] for t in found.raw.manifest.config["tasks"]].index(name)]
+    return jobs[jobs["task"] == found.system.task_names.index(name)]
 
 
 def went_on(found: RanModes, task: str, died: int, goes_on: int) -> None:

@@ -124,8 +124,8 @@ def test_a_hand_over_above_its_agreement_fails_the_run(
     idle = found.stays[0].idle
     assert idle is not None
     per_us = found.raw.manifest.clock.ticks_per_second / 1e6
-    cores = [core["name"] for core in found.raw.manifest.config["cores"]]
-    task = [task["name"] for task in found.raw.manifest.config["tasks"]].index("mover")
+    cores = found.system.core_names
+    task = found.system.task_names.index("mover")
     marks = [
         ("prepared", "master-0", prepared),
         ("given", "master-0", prepared + 1),

@@ -49,7 +49,7 @@ def with_reads(found: Ran, name: str, channel: str) -> list[tuple[np.void, np.vo
 
 
 def test_every_core_has_its_policy_and_every_job_its_row(found: Ran) -> None:
-    policies = {core["name"]: core["policy"] for core in found.config["cores"]}
+    policies = {core.name: core.policy for core in found.system.cores}
     assert policies == {
         "m-0": "fixed-priority",
         "m-1": "fixed-priority-non-preemptive",
@@ -57,13 +57,14 @@ def test_every_core_has_its_policy_and_every_job_its_row(found: Ran) -> None:
         "w-0": "worker",
         "s-0": "three-phase",
     }
-    executions = {task["name"]: task["execution"] for task in found.config["tasks"]}
+    executions = {task.name: task.execution for task in found.system.tasks}
     assert set(executions.values()) == {"local", "offloaded", "three-phase"}
-    for task in found.config["tasks"]:
-        every = found.jobs(task["name"], skipped=True)
-        planned = -(-(found.config["duration_ns"] - task["offset_ns"]) // task["period_ns"])
-        assert every["seq"].tolist() == list(range(planned)), task["name"]
-        assert len(found.jobs(task["name"])), task["name"]
+    for task in found.system.tasks:
+        every = found.jobs(task.name, skipped=True)
+        offset, period = found.system.ns(task.offset_ps), found.system.ns(task.period_ps)
+        planned = -(-(found.config["duration_ns"] - offset) // period)
+        assert every["seq"].tolist() == list(range(int(planned))), task.name
+        assert len(found.jobs(task.name)), task.name
     assert beside_time(found.verdict.reasons) == []
     assert found.wrong == 0
 
@@ -117,8 +118,8 @@ def test_latest_tells_number_and_age(found: Ran) -> None:
 @pytest.mark.parametrize("reader", ["see-near", "see-far"])
 def test_logical_time_is_exact(found: Ran, reader: str) -> None:
     """A job reads what was published at its release or before, whenever either of the two was computed."""
-    begin = next(task for task in found.config["tasks"] if task["name"] == "begin")
-    deadline = begin["deadline_ns"] * found.raw.manifest.clock.ticks_per_second / 1e9
+    begin = found.system.plan.tasks["begin"]
+    deadline = found.system.ns(begin.deadline_ps) * found.raw.manifest.clock.ticks_per_second / 1e9
     late = {int(op["seq"]) for op in found.operations("ring", "write-late")}
     published = [int(job["release"]) + deadline for job in found.jobs("begin")]
     jobs = {int(job["seq"]): job for job in found.jobs(reader)}
@@ -162,7 +163,8 @@ def test_offloaded_and_three_phase_tasks_take_part(found: Ran) -> None:
 
 def loop(found: Ran) -> list[int]:
     """The angles that the controller of the plant must have read: the loop, computed here."""
-    task = next(t for t in found.config["tasks"] if t["name"] == "control")
+    task = found.system.plan.tasks["control"]
+    period, deadline = int(found.system.ns(task.period_ps)), int(found.system.ns(task.deadline_ps))
     wishes = np.random.default_rng(2).integers(1, 1000, 5)
     angle = speed = torque = 0
     shown = (0, 0)
@@ -170,7 +172,7 @@ def loop(found: Ran) -> list[int]:
     now, step = 0, 1_000_000 * SCALE
     angles = []
     for done, seq in enumerate(found.jobs("control")["seq"].tolist()):
-        release = seq * task["period_ns"]
+        release = seq * period
         while now <= release:
             while pending and pending[0][0] <= now:
                 torque = pending.pop(0)[1]
@@ -179,7 +181,7 @@ def loop(found: Ran) -> list[int]:
             shown = (angle, speed)
             now += step
         angles.append(shown[0])
-        pending.append((release + task["deadline_ns"], (int(wishes[done % 5]) - shown[0]) >> 4))
+        pending.append((release + deadline, (int(wishes[done % 5]) - shown[0]) >> 4))
     return angles
 
 
@@ -277,7 +279,7 @@ def test_a_block_that_was_not_the_one_of_the_record_is_found(found: Ran, tmp_pat
     spec = next(t for t in manifest["tables"] if t["name"] == "operations")
     offset = {f["name"]: f["offset"] for f in spec["fields"]}
     rows = np.array(found.raw.tables["operations"].rows)
-    near, shot = found.number("near"), [c["name"] for c in found.config["channels"]].index("shot")
+    near, shot = found.number("near"), found.system.channel_names.index("shot")
     reads = (rows["task"] == near) & (rows["channel"] == shot) & (rows["kind"] == OPERATIONS.index("read"))
     at = int(np.flatnonzero(reads & (rows["sequence"] > 1))[0])
     data = bytearray((folder / "operations.bin").read_bytes())

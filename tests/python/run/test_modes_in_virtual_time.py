@@ -145,9 +145,8 @@ def test_a_task_asks_for_modes_by_its_output(tmp_path: Path) -> None:
         ["second", "first"],
         ["first", "second"],
     ]
-    config = found.raw.manifest.config
     jobs = np.array(found.raw.tables["jobs"].rows)
-    pilot = jobs[jobs["task"] == [t["name"] for t in config["tasks"]].index("pilot")]
+    pilot = jobs[jobs["task"] == found.system.task_names.index("pilot")]
     asked = sorted(pilot["finish"][(pilot["seq"] % 10 == 9)].tolist())
     assert [stay.requested for stay in found.stays[:-1]] == asked[: len(found.stays) - 1]
     for task in ("mover", "away", "extra"):

@@ -60,11 +60,10 @@ def test_outputs_are_those_of_the_run_that_never_moved(tmp_path: Path) -> None:
     moved = found.outputs("mover")
     read = [value for value in found.outputs("reader") if value]
     assert read == sorted(read, key=moved.index), "a channel's blocks stay in order across changes"
-    config = found.raw.manifest.config
-    cores = {c["name"]: n for n, c in enumerate(config["cores"])}
+    cores = {name: number for number, name in enumerate(found.system.core_names)}
     jobs = np.array(found.raw.tables["jobs"].rows)
-    mover = jobs[jobs["task"] == [t["name"] for t in config["tasks"]].index("mover")]
-    modes = [config["modes"][stay.mode]["name"] for stay in found.stays]
+    mover = jobs[jobs["task"] == found.system.task_names.index("mover")]
+    modes = [found.modes[stay.mode] for stay in found.stays]
     side = {"first": cores["master-0"], "second": cores["master-1"]}
     begins = [stay.begin for stay in found.stays]
     for job in mover:

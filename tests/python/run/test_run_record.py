@@ -98,9 +98,10 @@ def test_run_list_compare_report(tmp_path: Path, runs: Path) -> None:
                 if t == name
             )
             assert pq.read_table(folder / key / f"outputs-{name}.parquet").num_rows == (served)
-        config = open_run(folder).configuration(key)["config"]
+        planned = open_run(folder).plan(key)
+        assert planned is not None
         worker = None if key.startswith("local") else "worker-0"
-        assert [t["worker"] for t in config["tasks"]] == [worker, worker]
+        assert [task.worker for task in planned.tasks.values()] == [worker, worker]
 
     second = consort(
         "run", description, "--only", "offloaded-off", "--iterations", 20, "--time-base", "sleep", "-v"
@@ -111,7 +112,9 @@ def test_run_list_compare_report(tmp_path: Path, runs: Path) -> None:
     assert [r["name"] for r in listed] == ["first", "digest"]
     last = open_run(Path(listed[1]["path"])).configuration("offloaded-off")
     assert last["tables"]["jobs"]["rows"] == 20 + 8
-    assert {core["time_base"] for core in last["config"]["cores"]} == {"sleep"}
+    assert not {"tasks", "cores", "channels", "chains"} & last["config"].keys(), "those are the plan's"
+    planned = open_run(Path(listed[1]["path"])).plan("offloaded-off")
+    assert planned is not None and {core.time_base for core in planned.cores.values()} == {"sleep"}
 
     compared = json.loads(consort("compare", printed["run"], "latest", "--json").stdout)
     assert {row["configuration"] for row in compared["rows"]} == {"offloaded-off"}
@@ -153,7 +156,7 @@ def test_local_tasks_and_one_offloaded(tmp_path: Path) -> None:
     tasks = {"digest": TWO["digest"], "slow": both(**LOCAL)["slow"]}
     found = ran(describe(tmp_path / "digest", tasks), "offloaded-off")
     assert found.wrong == 0
-    assert [t["worker"] for t in found.config["tasks"]] == ["worker-0", None]
+    assert [task.worker for task in found.system.tasks] == ["worker-0", None]
     assert (found.jobs("slow")["sent"] == 0).all()
     assert (found.jobs("digest")["sent"] != 0).any()
 

@@ -18,10 +18,12 @@ from consort.errors import BadInput
 from consort.judge import Verdict, judge
 from consort.model import load_system
 from consort.plan import problems_of
+from consort.record import Ran as PlanThatRan
 from consort.report.live import live_data, live_lines
 from consort.run.bounds import bounds_of
 from consort.run.links import LinkFault, parse_link_fault
 from consort.simulate.links import in_turn
+from made_plan import made_plan
 from ruamel.yaml import YAML
 from run_support import Ran, consort, ran
 
@@ -205,10 +207,11 @@ def test_a_transaction_with_an_error_loses_one_block_and_is_named(
 
 
 def test_a_watcher_sees_what_links_carried_and_what_failed() -> None:
-    configuration = {"key": "k", "title": "t", "duration_ns": 10**9, "tasks": [], "cores": []}
+    configuration = {"key": "k", "title": "t"}
+    nothing = PlanThatRan.of(made_plan({}), {"duration_ns": 10**9})
     head = {"elapsed_ns": 5, "records_lost": 0, "blocks_corrupt": 0}
     counted = {"link_blocks": 1200, "link_failures": 2, "link_deaths": 1}
-    data = live_data("run", configuration, "running", head | counted, [], [])
+    data = live_data("run", configuration, nothing, "running", head | counted, [], [])
     assert {key: data[key] for key in counted} == counted
     assert data["failing"] == ["2 transactions over links failed", "engines of links died (1)"]
     assert any("1,200 blocks arrived" in line for line in live_lines(data))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from consort.model.kinds import STAND_IN
 from consort.record.store import open_run
 from run_support import MISSED, SKIPPED, Ran, beside_time, consort, ran, write
 
@@ -114,7 +115,7 @@ def test_numbered_blocks_arrive_whole(found: Ran) -> None:
     for channel in ("blocks", "kept"):
         assert found.operations(channel, "read-corrupt").size == 0
         assert any(check.holds and check.text.startswith(channel) for check in found.verdict.checks)
-    assert found.config["stand_ins"] == list(TASKS)
+    assert [task.name for task in found.system.tasks if task.step == STAND_IN] == list(TASKS)
 
 
 def test_stand_ins_are_asked_for(tmp_path: Path, runs: Path) -> None:

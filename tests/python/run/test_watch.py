@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 from consort.errors import BadInput, EnvironmentLacks
+from consort.plan import Plan
 from consort.record.store import list_runs
 from consort.report.live import live_data, live_lines
 from consort.run.live import Announcement, SummaryReader, live_run, live_runs, page_bytes
 from consort.runtime import Process, runtime_folder
 from effort import PATIENCE
+from made_plan import made_plan
 from run_support import CONSORT, LOCAL, both, consort, describe, wait_for
 
 pytestmark = pytest.mark.realtime
@@ -163,19 +165,12 @@ def layouts() -> dict[str, Any]:
     return {"head": head, "task": struct("jobs", "y"), "core": struct("z"), "no_time": 77, "states": {}}
 
 
-def config(tasks: int, cores: int) -> dict[str, Any]:
-    facts = dict.fromkeys(("core", "worker", "period_ns", "deadline_ns"))
-    return {
-        "duration_ns": 1,
-        "record": {
-            "tasks": [{"name": f"t{i}", **facts} for i in range(tasks)],
-            "cores": [{"name": f"c{i}"} for i in range(cores)],
-        },
-    }
+def planned(tasks: int, cores: int) -> Plan:
+    return made_plan({f"t{i}": {"core": f"c{i % cores}"} for i in range(tasks)})
 
 
 def opened(made: Announcement, tasks: int = 40) -> tuple[SummaryReader, int]:
-    path = made.page("key", "title", layouts(), config(tasks, 3))
+    path = made.page("key", "title", layouts(), planned(tasks, 3), {})
     (found,) = live_runs()
     assert found.configuration is not None
     return SummaryReader(Process.of(os.getpid()), found.configuration), os.open(path, os.O_RDWR)
@@ -248,7 +243,7 @@ def test_a_writer_whose_stores_arrive_out_of_order_is_noticed(tmp_path: Path) ->
 
 def test_a_descriptor_that_names_another_file_is_refused(tmp_path: Path) -> None:
     made = Announcement("run-1", "name", tmp_path)
-    made.page("key", "title", layouts(), config(2, 1))
+    made.page("key", "title", layouts(), planned(2, 1), {})
     (found,) = live_runs()
     assert found.configuration is not None
     with pytest.raises(ProcessLookupError):
