@@ -274,6 +274,15 @@ def resets() -> dict[str, int]:
     return result
 
 
+def offered(burst: int) -> list[dict[str, Any]]:
+    """Writes and reads at rates from a tenth of a beat a cycle to one, over a PHY of a beat a cycle.
+
+    How many beats a cycle came through, and how much of the wire's beats of their direction are theirs.
+    """
+    result: list[dict[str, Any]] = _run(_pair(), ["offered", str(burst)])
+    return result
+
+
 def outstanding() -> dict[str, int]:
     """Reads and writes of 64 bytes that are at the memory at once, none of them answered."""
     result: dict[str, int] = _run(_pair(), ["outstanding"])

@@ -34,6 +34,52 @@ inline void outstanding() {
                 static_cast<Number>(writes));
 }
 
+// Bursts of so many beats at rates from a tenth of a beat a cycle to one, writes or reads, over a PHY of a
+// beat a cycle: how many come through, and how much of what their direction of the wire carries is theirs.
+inline void offered(unsigned burst) {
+    std::printf("[");
+    for (const bool write : {true, false}) {
+        for (unsigned percent = 10; percent <= 100; percent += 10) {
+            Pair pair({.latency = 10}, {.latency = 20});
+            pair.bring_up();
+            auto& master = pair.masters[0];
+            master.check_data = false;
+            std::uint64_t serial = 0, done = 0, budget = 0;
+            const auto run = [&](unsigned cycles) {
+                for (unsigned i = 0; i < cycles; ++i) {
+                    // What could not be offered is not offered later.
+                    budget = std::min<std::uint64_t>(budget + percent, 400ULL * burst);
+                    while (budget >= 100ULL * burst && master.outstanding() < 120) {
+                        budget -= 100ULL * burst;
+                        const Address address{.addr = Pair::kLpa + (++serial % 4096) * 0x1000ULL,
+                                              .id = static_cast<std::uint16_t>(serial % 16),
+                                              .len = static_cast<std::uint8_t>(burst - 1)};
+                        if (write)
+                            master.write(address, false);
+                        else
+                            master.read(address);
+                    }
+                    pair.cycle();
+                    done += master.done.size();
+                    master.done.clear();
+                }
+            };
+            run(4000);
+            done = 0;
+            const auto beats = [&] { return write ? pair.request_beats() : pair.response_beats(); };
+            const auto before = beats();
+            constexpr unsigned kCycles = 12000;
+            run(kCycles);
+            std::printf(
+                "%s{\"what\": \"%s\", \"burst\": %u, \"offered\": %.2f, \"taken\": %.4f, \"payload\": %.4f}",
+                write && percent == 10 ? "" : ",\n", write ? "writes" : "reads", burst, percent / 100.0,
+                static_cast<double>(done * burst) / kCycles,
+                static_cast<double>(done * burst) / static_cast<double>(beats() - before));
+        }
+    }
+    std::printf("]\n");
+}
+
 // What of the accesses is urgent, and what of the others may be under way, as the cBlock's registers have it.
 struct Urgency {
     std::uint32_t from = 0, share = 0;

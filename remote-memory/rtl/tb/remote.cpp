@@ -205,6 +205,8 @@ int main(int argc, char** argv) {
         faults();
     else if (what == "outstanding")
         sim::outstanding();
+    else if (what == "offered" && argc == 3)
+        sim::offered(number(2));
     else if (what == "attack" && argc == 5)
         sim::attack(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), number(4));
     else if (what == "campaign" && argc == 4)
@@ -249,7 +251,8 @@ int main(int argc, char** argv) {
     } else {
         std::fprintf(
             stderr,
-            "usage: beats | faults | outstanding | campaign TRANSACTIONS SEED | attack TRIES BIT-ERROR-RATE "
+            "usage: beats | faults | outstanding | offered BURST | campaign TRANSACTIONS SEED | attack TRIES "
+            "BIT-ERROR-RATE "
             "SEED | stuck | "
             "resets | order TRIES SEED | late CYCLES ROUNDS SEED | neighbour CYCLES STALLS BEATS SEED | "
             "stalled CYCLES | silence SEED | fence "

@@ -60,3 +60,14 @@ def test_the_printed_example_stands_beside_what_was_counted():
         ("pipelined", 17.6),
     ]
     assert [round(row["value"], 2) for row in rows] == [47.06, 57.14, 17.65]
+
+
+def test_the_curve_over_the_offered_rate_has_both_figures_of_reads_and_of_writes():
+    rates = [
+        {"what": what, "offered": offered, "taken": offered, "payload": 0.8}
+        for what in ("writes", "reads")
+        for offered in (0.1, 0.2)
+    ]
+    curves = remap.over_offered_rate(rates)["series"]
+    assert [len(curve["y"]) for curve in curves] == [2, 2, 2, 2]
+    assert [curve["y"] for curve in curves[:2]] == [[0.1, 0.2], [0.8, 0.8]]

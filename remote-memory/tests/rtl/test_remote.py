@@ -302,3 +302,15 @@ def test_a_cache_line_read_adds_at_most_28_cycles(beats):
 def test_a_stream_of_cache_line_reads_fills_the_data_direction(beats):
     (row,) = (r for r in beats if (r["load"], r.get("what"), r["burst"]) == ("backlog", "reads", 4))
     assert 0.85 <= 4 * row["reads"] / (row["cycles"] * row["rate"]) <= 0.89
+
+
+def test_what_is_offered_comes_through_up_to_what_the_blocks_carry():
+    """Of reads of 64 bytes that is 8/9 of the wire, of writes less: each has a frame of its own."""
+    rates = {(row["what"], row["offered"]): row for row in run.offered(4)}
+    assert len(rates) == 20
+    for offered in (0.1, 0.2, 0.3, 0.4):
+        assert rates["writes", offered]["taken"] == pytest.approx(offered, abs=0.002)
+    for offered in (0.1, 0.4, 0.8):
+        assert rates["reads", offered]["taken"] == pytest.approx(offered, abs=0.002)
+    assert rates["reads", 1.0]["payload"] > 0.88
+    assert all(row["payload"] <= 8 / 9 + 0.001 for row in rates.values())

@@ -21,6 +21,7 @@ from consort_remote.run import (
     compact_beats,
     faults,
     neighbour,
+    offered,
     outstanding,
     paper_beats,
     same_id_order,
@@ -88,6 +89,8 @@ def run(options: Options) -> BenchResult:
         latencies += slower
         if phy_width == 64:
             goals += narrow_goals(made)
+    options.progress("64 bytes at all rates, over a PHY as fast as the blocks", None)
+    rates = offered(4)
     options.progress("what is outstanding, errors, full load", None)
     goals += limits()
     options.progress("starts over PHYs that pause", None)
@@ -106,9 +109,30 @@ def run(options: Options) -> BenchResult:
         rows + example(counted, printed),
         environment(),
         notes,
-        {"latency": latencies},
-        figures=[utilisation(rows, printed)],
+        {"latency": latencies, "offered": [row | {"provenance": "simulated"} for row in rates]},
+        figures=[utilisation(rows, printed), over_offered_rate(rates)],
     )
+
+
+def over_offered_rate(rates: list[dict[str, Any]]) -> dict[str, Any]:
+    """What comes through of accesses of 64 bytes, and the wire's use, over the rate that is offered."""
+    curves = [
+        series(
+            f"{what} of 64 bytes, {name}",
+            "simulated",
+            [(row["offered"], row[column]) for row in rates if row["what"] == what],
+        )
+        for what in ("writes", "reads")
+        for column, name in (("taken", "beats a cycle"), ("payload", "payload of the wire's beats"))
+    ]
+    return {
+        "title": "Accesses of 64 bytes over a PHY of a beat a cycle",
+        "x": {"label": "offered", "unit": "beats/cycle", "log": False},
+        "y": {"label": "beats a cycle, and payload over the beats of their direction"},
+        "series": curves,
+        "note": "The compact packetization; one port, a wire of 10 cycles and a memory of 20.",
+        "source": "simulated",
+    }
 
 
 def example(counted: Sequence[Beats], printed: Sequence[Published]) -> list[dict[str, Any]]:
