@@ -25,10 +25,6 @@
 #include <string>
 #include <vector>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <x86intrin.h>
-#endif
-
 namespace consort::linux_port {
 
 inline std::uint64_t clock_ns(clockid_t clock) noexcept {
@@ -204,6 +200,9 @@ inline bool counter_is_a_clock([[maybe_unused]] const std::string& cpuinfo) {
 
 }  // namespace detail
 
+// The counter is read by the compilers' builtins: <x86intrin.h>, which names the same instructions, costs a
+// unit half a second.
+//
 // The clock of this process: one per process, calibrated at first use (about 40 ms). Children made by fork()
 // after that inherit the calibration, so that both sides of a run convert alike.
 class Clock {
@@ -212,7 +211,7 @@ class Clock {
     [[nodiscard]] static std::uint64_t now() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
         if (counter_kind == detail::Counter::hardware) [[likely]] {
-            return __rdtsc();
+            return __builtin_ia32_rdtsc();
         }
 #elif defined(__aarch64__)
         if (counter_kind == detail::Counter::hardware) [[likely]] {
@@ -227,9 +226,9 @@ class Clock {
     // To open a measured section: everything before it has completed, nothing after it has begun.
     [[nodiscard]] static std::uint64_t begin() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
-        _mm_lfence();
+        __builtin_ia32_lfence();
         const std::uint64_t value = now();
-        _mm_lfence();
+        __builtin_ia32_lfence();
         return value;
 #elif defined(__aarch64__)
         asm volatile("isb" ::: "memory");
@@ -246,8 +245,8 @@ class Clock {
 #if defined(__x86_64__) || defined(__i386__)
         if (counter_kind == detail::Counter::hardware) [[likely]] {
             unsigned cpu = 0;
-            const std::uint64_t value = __rdtscp(&cpu);
-            _mm_lfence();
+            const std::uint64_t value = __builtin_ia32_rdtscp(&cpu);
+            __builtin_ia32_lfence();
             return value;
         }
 #endif
