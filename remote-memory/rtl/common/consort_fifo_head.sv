@@ -66,7 +66,7 @@ module consort_fifo_head #(
 
   always_ff @(posedge clk_i) begin
     if (push) memory[write_q] <= data_i;
-    if (pop && !one_o) data_o <= memory[next_q];
-    else if (pop || !valid_o) data_o <= data_i;
+    // Which word shows next is known before whether it does: what is late only lets the register change.
+    if (ready_i || !valid_o) data_o <= valid_o && !one_o ? memory[next_q] : data_i;
   end
 endmodule
