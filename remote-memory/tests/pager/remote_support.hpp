@@ -179,9 +179,10 @@ class Remote : public testing::Test {
         return file;
     }
 
-    void start(std::size_t bytes = 64 * mib) {
+    void start(std::size_t bytes = 64 * mib, std::chrono::milliseconds patience = ServerOptions().patience) {
         ServerOptions wanted;
         wanted.bytes = bytes;
+        wanted.patience = patience;
         wanted.path = path;
         only_server.start(wanted, key);
         port = only_server.port;

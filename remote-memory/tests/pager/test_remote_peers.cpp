@@ -14,18 +14,36 @@ using namespace remote_test;
 
 class Peers : public Remote {
   protected:
+    // Nobody is given up because this machine is busy.
+    static constexpr std::chrono::minutes endless{10};
+
     void SetUp() override {
         Remote::SetUp();
         std::string why;
         if (!can_page(Faults::in_thread, why)) {
             GTEST_SKIP() << why;
         }
-        start();
+        start(64 * mib, endless);
+    }
+    [[nodiscard]] SegmentOptions options(const std::string& where, std::size_t bytes = 8 * mib) const {
+        SegmentOptions made = Remote::options(where, bytes);
+        made.patience = endless;
+        return made;
     }
     static void fill(const Segment& segment) { std::memset(segment.data(), 'x', segment.bytes()); }
     static bool is_filled(const Segment& segment) {
         const auto* bytes = static_cast<const char*>(segment.data());
         return std::all_of(bytes, bytes + segment.bytes(), [](char c) { return c == 'x'; });
+    }
+    // The server's threads. A thread that has closed its connection ends a moment later.
+    [[nodiscard]] std::size_t settled_threads() const {
+        std::size_t threads = 0;
+        for (int tries = 0; tries == 0 || (threads >= 100 && tries < 2000); ++tries) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(tries == 0 ? 0 : 5));
+            threads = static_cast<std::size_t>(std::distance(
+                std::filesystem::directory_iterator("/proc/" + std::to_string(server) + "/task"), {}));
+        }
+        return threads;
     }
 };
 
@@ -105,14 +123,7 @@ TEST_F(Peers, StrangersByTheHundredDoNoHarm) {
         }
         strangers.push_back(stranger);
     }
-    std::size_t threads = 0;
-    // A thread that has closed its connection ends a moment later.
-    for (int tries = 0; tries == 0 || (threads >= 100 && tries < 2000); ++tries) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(tries == 0 ? 0 : 5));
-        threads = static_cast<std::size_t>(std::distance(
-            std::filesystem::directory_iterator("/proc/" + std::to_string(server) + "/task"), {}));
-    }
-    EXPECT_LT(threads, 100U);
+    EXPECT_LT(settled_threads(), 100U);
     EXPECT_TRUE(is_filled(segment));
     for (const int each : strangers) {
         ::close(each);
@@ -186,10 +197,34 @@ class Strangers {
                     if (each.revents != 0 && ::recv(each.fd, hello.data(), hello.size(), MSG_DONTWAIT) <= 0) {
                         ::close(each.fd);
                         each.fd = dial();
+                        ++renewed_;
                     }
                 }
             }
         });
+    }
+
+    // Waits until the server has ended so many of them.
+    void wait_for(std::size_t renewed) const {
+        while (renewed_ < renewed) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+
+    // Waits until the server has said something to the last of them, or ended it.
+    void wait_for_greeting() const {
+        pollfd last{all_.back().fd, POLLIN, 0};
+        ::poll(&last, 1, -1);
+    }
+    // How many of them the server has not ended.
+    [[nodiscard]] std::size_t held() const {
+        std::size_t count = 0;
+        for (const pollfd& each : all_) {
+            pollfd one{each.fd, POLLRDHUP, 0};
+            ::poll(&one, 1, 0);
+            count += one.revents == 0 ? 1 : 0;
+        }
+        return count;
     }
 
   private:
@@ -208,6 +243,7 @@ class Strangers {
     const char* from_;
     std::vector<pollfd> all_;
     std::atomic<bool> ending_{false};
+    std::atomic<std::size_t> renewed_{0};
     std::thread thread_;
 };
 
@@ -237,6 +273,47 @@ TEST_F(Peers, StrangersShutNobodyOut) {
     EXPECT_TRUE(attaches(path));
     EXPECT_TRUE(is_filled(before));
     EXPECT_FALSE(before.lost());
+}
+
+// Whoever takes his time with the key waits as long as before, whatever strangers of one address do, or, of
+// the local socket, those of any number of addresses.
+TEST_F(Peers, StrangersShutNoSlowClientOut) {
+    const auto proves = [&](int socket) {
+        Connection connection(socket, std::chrono::microseconds(0), endless);
+        return attach_raw(connection, key) == Outcome::good;
+    };
+    const int by_tcp = connect_to(tcp());
+    const int local = connect_to(path);
+    Strangers first(port, "127.0.0.2", 80);
+    first.renew();
+    first.wait_for(400);
+    EXPECT_TRUE(proves(by_tcp));
+    Strangers more[] = {
+        {port, "127.0.0.3", 20}, {port, "127.0.0.4", 20}, {port, "127.0.0.5", 20}, {port, "127.0.0.6", 20}};
+    for (Strangers& each : more) {
+        each.renew();
+    }
+    for (const Strangers& each : more) {
+        each.wait_for(100);
+    }
+    EXPECT_TRUE(proves(local));
+}
+
+// However many strangers hold a connection, and from however many addresses: the server keeps so many of
+// them.
+TEST_F(Peers, StrangersOfManyAddressesHoldFewConnections) {
+    std::size_t held = 0;
+    const Strangers strangers[] = {{port, "127.0.0.2", 20}, {port, "127.0.0.3", 20}, {port, "127.0.0.4", 20},
+                                   {port, "127.0.0.5", 20}, {port, "127.0.0.6", 20}, {port, "127.0.0.7", 20}};
+    // Once the server has greeted the last one it has ended those that had to go.
+    for (const Strangers& each : strangers) {
+        each.wait_for_greeting();
+    }
+    for (const Strangers& each : strangers) {
+        held += each.held();
+    }
+    EXPECT_LE(held, 64U);
+    EXPECT_LE(strangers[5].held(), 16U);
 }
 
 }  // namespace
