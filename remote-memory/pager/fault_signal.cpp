@@ -31,6 +31,11 @@ struct Place {
 };
 std::array<Place, 64> places;
 std::mutex changing;
+// A thread may fault on a page of a segment that has gone when its signal is looked at: the range is ordinary
+// memory then, or nothing. Its access is repeated, once after each removal: a second signal is not of a
+// segment.
+std::atomic<std::uint32_t> removals{0};
+__attribute__((tls_model("initial-exec"))) thread_local std::uint32_t removals_seen = 0;
 // The program's own action for SIGBUS.
 struct sigaction program_action {};
 bool installed = false;
@@ -108,6 +113,7 @@ void on_sigbus(int number, siginfo_t* info, void* context) {
     const int error = errno;
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     if (info->si_code == BUS_ADRERR) {
+        bool covered = false;
         for (Place& each : places) {
             // This, and `remove`, in one order that all threads agree on: it sees this user, or this one sees
             // that the pager is gone.
@@ -127,8 +133,15 @@ void on_sigbus(int number, siginfo_t* info, void* context) {
                 return;
             }
             if (covers) {
+                covered = true;
                 break;
             }
+        }
+        const std::uint32_t removed = removals.load(std::memory_order_seq_cst);
+        if (!covered && removals_seen != removed) {
+            removals_seen = removed;
+            errno = error;
+            return;
         }
     }
     errno = error;
@@ -198,6 +211,8 @@ void add(Pager* pager, bool in_thread) {
 }
 
 void remove(Pager* pager) noexcept {
+    // Before the pager goes: a thread that finds none knows that one was removed.
+    removals.fetch_add(1, std::memory_order_seq_cst);
     for (Place& each : places) {
         Pager* found = pager;
         if (each.pager.compare_exchange_strong(found, nullptr)) {

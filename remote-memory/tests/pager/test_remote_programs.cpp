@@ -194,6 +194,29 @@ TEST_P(OwnSignal, IsPassedOn) {
         },
         testing::KilledBySignal(SIGBUS), "");
 }
+// A signal of an access that was made while its segment was there, looked at when it had gone: the access is
+// repeated. The next one is the program's.
+TEST_P(OwnSignal, OfASegmentThatHasGoneRepeatsTheAccess) {
+    struct sigaction action {};
+    action.sa_handler = [](int) { own_signals = own_signals + 1; };
+    ::sigaction(SIGBUS, &action, nullptr);
+    own_signals = 0;
+    const auto stays = std::make_unique<Segment>(chosen(path));
+    siginfo_t late{};
+    late.si_signo = SIGBUS;
+    late.si_code = BUS_ADRERR;
+    late.si_addr = std::make_unique<Segment>(chosen(path))->data();
+    const auto arrives = [&] {
+        ASSERT_EQ(::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::syscall(SYS_gettid), SIGBUS, &late), 0);
+    };
+    arrives();
+    EXPECT_EQ(own_signals, 0);
+    arrives();
+    EXPECT_EQ(own_signals, 1);
+    fill(*stays);
+    EXPECT_TRUE(is_filled(*stays));
+    ::signal(SIGBUS, SIG_DFL);
+}
 INSTANTIATE_TEST_SUITE_P(All, OwnSignal, testing::Values(Faults::in_thread),
                          [](const auto&) { return "InThread"; });
 
