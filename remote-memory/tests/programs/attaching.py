@@ -184,7 +184,11 @@ def stress(server: RemoteServer, folder: Path, count: int, faults: str, seed: in
             if len(attached) <= MOST and draw.random() < 0.5:
                 continue
             while attached and (len(attached) > MOST or draw.random() < 0.8):
-                answer = order(control, f"home\t{attached.pop(draw.randrange(len(attached)))}")
+                try:
+                    answer = order(control, f"home\t{attached.pop(draw.randrange(len(attached)))}")
+                except OSError as error:
+                    # The program's own words say whether it lost its server, or memory.
+                    raise AssertionError((done, running.wait(PATIENCE), running.stderr.read())) from error
                 assert answer.startswith("ok\tdetached"), (done, answer)
                 home += "came home" in answer
                 empty += "came home" not in answer
