@@ -55,9 +55,9 @@ def no_timer_migration(_: Skip) -> bool:
 
 
 def no_kernel(_: Skip) -> bool:
+    from consort.base.errors import EnvironmentLacks
     from consort.board import rtlinux
     from consort.board.boards import all_boards
-    from consort.errors import EnvironmentLacks
 
     try:
         for spec in all_boards():
@@ -69,7 +69,7 @@ def no_kernel(_: Skip) -> bool:
 
 
 def no_headers(_: Skip) -> bool:
-    from consort.errors import EnvironmentLacks
+    from consort.base.errors import EnvironmentLacks
     from consort_remote.kernel import MACHINES, kernel
 
     try:
@@ -100,7 +100,7 @@ def no_huge_pages(_: Skip) -> bool:
 
 def no_crate(_: Skip) -> bool:
     sys.path.insert(0, str(ROOT / "bench/python"))
-    from consort.errors import EnvironmentLacks
+    from consort.base.errors import EnvironmentLacks
     from consort_bench.programs import rust_peer
 
     try:

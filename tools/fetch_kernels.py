@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 
+from consort.base.errors import EnvironmentLacks
 from consort.board import rtlinux
 from consort.board.boards import all_boards
-from consort.errors import EnvironmentLacks
 from consort_remote import kernel
 
 

@@ -50,8 +50,8 @@ Goldens = dict[str, Any]
 
 def said(*args: str) -> Any:
     """A command's output: its JSON where it is good, else its exit status and its message."""
+    from consort.base.errors import ConsortError
     from consort.cli import cli
-    from consort.errors import ConsortError
 
     found = CliRunner().invoke(cli, args, standalone_mode=False)
     status = found.return_value if isinstance(found.return_value, int) else found.exit_code
@@ -67,7 +67,7 @@ def said(*args: str) -> Any:
 
 def of_a_system(file: str, targets: tuple[str, ...], *options: str) -> Goldens:
     """Outputs for a description, in each of its modes too."""
-    from consort.errors import ConsortError
+    from consort.base.errors import ConsortError
     from consort.model import load_system
 
     found = {"check": said("check", file)}

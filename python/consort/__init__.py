@@ -9,6 +9,8 @@ What a script or a notebook needs, each imported when it is used first (docs/ref
     simulate  a run in exact simulated time, recorded and judged
     run       a run on this machine, recorded and judged
     load_run  a run that was recorded before
+
+and the errors that they raise: `BadInput`, `EnvironmentLacks`, `SystemFails`, each a `ConsortError`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from consort.analysis.system import analyze_system as analyze
+    from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
     from consort.model.load import load_system as load
     from consort.place.call import place
     from consort.plan.make import plan
@@ -27,15 +30,30 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "analyze", "load", "load_run", "place", "plan", "run", "simulate"]
-
+# Errors, all of `consort.base.errors`.
+_ERRORS = ("BadInput", "ConsortError", "EnvironmentLacks", "SystemFails")
 _FUNCTIONS = {
     "analyze": ("consort.analysis.system", "analyze_system"),
     "load": ("consort.model.load", "load_system"),
     "load_run": ("consort.record.store", "load_run"),
 }
-# Packages of the same name, which can be called (callable_package.py).
+# Packages of the same name, which can be called (base/callable_package.py).
 _PACKAGES = ("place", "plan", "run", "simulate")
+
+__all__ = [
+    "BadInput",
+    "ConsortError",
+    "EnvironmentLacks",
+    "SystemFails",
+    "__version__",
+    "analyze",
+    "load",
+    "load_run",
+    "place",
+    "plan",
+    "run",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -44,6 +62,8 @@ def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS:
         module, function = _FUNCTIONS[name]
         return getattr(importlib.import_module(module), function)
+    if name in _ERRORS:
+        return getattr(importlib.import_module("consort.base.errors"), name)
     raise AttributeError(f"module 'consort' has no attribute {name!r}")
 
 

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from consort.base.errors import EnvironmentLacks
+from consort.base.progress import silent
 from consort.board import BoardSpec, board_named, rtlinux
 from consort.board.application import prepare_board
 from consort.board.count import missing_tools
 from consort.board.image import build_image, program_source
-from consort.errors import EnvironmentLacks
 from consort.judge import Verdict
 from consort.model import load_system
-from consort.progress import silent
 from consort.record import RawRun
 from consort.run.flow import judged
 from consort.run.options import Options

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import board, consort
+from consort.base.errors import BadInput
 from consort.board import board_names
 from consort.board.exchange import SIZES
 from consort.board.scratchpad import run_kernel
-from consort.errors import BadInput
 from consort_bench import board_bandwidth, board_icc, board_one_way, one_way, stored
 from consort_bench.registry import ALL, PROCESSES_ONLY, Options, boards_of
 

@@ -8,10 +8,10 @@ import json
 import jsonschema
 import pytest
 from board_support import ROOT, board, consort
+from consort.base.errors import SystemFails
 from consort.board.boards import FILE, board_names
 from consort.board.check import check_board
 from consort.board.description import board_schema
-from consort.errors import SystemFails
 from consort.model import Frequency
 from consort.model.schema import schema_text
 from ruamel.yaml import YAML

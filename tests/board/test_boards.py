@@ -14,9 +14,9 @@ from types import SimpleNamespace
 
 import pytest
 from board_support import CONSORT, PATIENCE, board, consort, images
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.board import Board, State
 from consort.board.image import board_program, read_elf
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
 
 # QEMU's Versal has two UARTs.
 WITHOUT_CONSOLE = ("a72-1", "r5f-1")

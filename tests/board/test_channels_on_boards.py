@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from board_support import ROOT
 from board_support import recorded_and_judged as ran
+from consort.base.errors import BadInput
 from consort.board.application import refuse_constants
 from consort.board.placement import placement
-from consort.errors import BadInput
 from consort.judge import Verdict
 from consort.model import load_system
 from consort.record import RawRun

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from board_support import board, consort
+from consort.base.errors import BadInput
 from consort.board.count import OPERATIONS, Count, changes, count, load, store, stored_file
-from consort.errors import BadInput
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from consort.base.errors import BadInput
 from consort.board.image import loaded_parts, read_elf
-from consort.errors import BadInput
 
 SOURCE = 'int filled[10] = {1}; int empty[100]; extern "C" int _start() { return filled[0] + empty[1]; }'
 # e_ident of a file of 64 bits is followed by the header; its program headers are e_phoff behind the begin.

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from board_support import ROOT, recorded_and_judged
+from consort.base.errors import BadInput
 from consort.board.placement import placement, plan_for
-from consort.errors import BadInput
 from consort.model import BadDescription, load_system
 from consort.record.status import OPERATIONS
 from test_synchronized import same

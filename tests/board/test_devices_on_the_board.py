@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from board_support import board
+from consort.base.errors import BadInput
 from consort.board.boards import kernel_board, roles
 from consort.board.devices import (
     BoxShape,
@@ -29,7 +30,6 @@ from consort.board.layouts import Layouts
 from consort.board.scratchpad import KernelResult, KernelRun, KernelTask, kernel_images, run_kernel
 from consort.board.session import Board
 from consort.board.task_image import TaskImage, image_of_text, make_image
-from consort.errors import BadInput
 
 US, MS = 1_000, 1_000_000
 SLOT = 200 * US

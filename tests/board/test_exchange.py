@@ -12,8 +12,8 @@ import json
 import numpy as np
 import pytest
 from board_support import board, consort
+from consort.base.errors import BadInput, SystemFails
 from consort.board.exchange import SIZES, Pair, Side, exchange, pair, probe, size_of
-from consort.errors import BadInput, SystemFails
 from consort_bench import board_icc
 from consort_bench.registry import PROCESSES_ONLY
 from effort import PATIENCE

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import ROOT, board, consort
+from consort.base.errors import BadInput
 from consort.board import executive
 from consort.board.application import BEGIN, prepare_board
 from consort.board.placement import placement
-from consort.errors import BadInput
 from consort.model import load_system
 
 # Platform, core, processor.

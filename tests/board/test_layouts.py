@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import board
+from consort.base.errors import BadInput
 from consort.board import control_block
 from consort.board.image import build_image, program_source
 from consort.board.layouts import Layouts, packed
-from consort.errors import BadInput
 
 SOURCE = """
 #include <cstdint>

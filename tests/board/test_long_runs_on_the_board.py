@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 from board_support import ROOT, board, consort
+from consort.base.errors import BadInput
+from consort.base.progress import silent
 from consort.board import kernel, kernel_plan
 from consort.board.application import prepare_board
 from consort.board.devices import DeviceResult, FlowResult
 from consort.board.messages import failures, plan_messages
 from consort.board.scratchpad import KernelRun
 from consort.commands.run import nanoseconds_of
-from consort.errors import BadInput
 from consort.model import System, load_system
 from consort.plan import plan_of
-from consort.progress import silent
 from consort.run import Options, run_system
 
 ENDURANCE = ROOT / "examples" / "automotive" / "endurance.yaml"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from board_support import ROOT, board, consort
 from board_support import recorded_and_judged as run
+from consort.base.errors import BadInput
 from consort.board.placement import placement
-from consort.errors import BadInput
 from consort.judge import Verdict
 from consort.model import load_system
 from consort.record import RawRun

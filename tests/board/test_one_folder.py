@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 from board_support import PATIENCE, ROOT, board
+from consort.base.errors import BadInput
 from consort.board import all_boards
 from consort.board.boards import load_board
 from consort.board.demo import parts
-from consort.errors import BadInput
 
 # Runs Consort from the scratch tree, whichever tree is installed.
 MAIN = """

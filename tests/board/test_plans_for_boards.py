@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from board_support import ROOT, recorded_and_judged
+from consort.base.errors import BadInput
 from consort.board.placement import plan_for
 from consort.cli import main
-from consort.errors import BadInput
 from consort.model import load_system
 
 DRIVE = ROOT / "examples/drive/zynq-ultrascale-plus.yaml"

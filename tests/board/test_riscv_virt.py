@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from board_support import PATIENCE, ROOT, board, consort, images
+from consort.base.errors import BadInput, SystemFails
 from consort.board import Board
 from consort.board.exchange import exchange, pair
-from consort.errors import BadInput, SystemFails
 
 SYSTEM = """
 consort: 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from board_support import ROOT, board, recorded_and_judged
+from consort.base.progress import silent
 from consort.board import check
 from consort.board.image import build_image
 from consort.board.session import Board
-from consort.progress import silent
 from effort import PATIENCE
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 from board_support import board, consort
+from consort.base.errors import BadInput
 from consort.board.boards import kernel_board
 from consort.board.count import load
-from consort.errors import BadInput
 from consort_bench import board_scratchpad as bench
 from consort_bench.board_scratchpad import SLOTS, Counted, counts_of, goals_of, simulated_rows, table_iv
 from consort_bench.published import experiment_folder, read_published

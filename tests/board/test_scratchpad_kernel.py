@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import PATIENCE, board
+from consort.base.errors import BadInput, SystemFails
 from consort.board.boards import kernel_board, roles
 from consort.board.scratchpad import (
     Fault,
@@ -19,7 +20,6 @@ from consort.board.scratchpad import (
     run_kernel,
 )
 from consort.board.task_image import TaskImage, image_of_text, make_image
-from consort.errors import BadInput, SystemFails
 
 HERE = Path(__file__).resolve().parent
 ON_CHIP = kernel_board().memory["on_chip"].address

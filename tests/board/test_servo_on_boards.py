@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import ROOT, board, consort
+from consort.base.errors import BadInput
 from consort.board import image
 from consort.board.application import BoardRun, prepare_board, record_raw
-from consort.errors import BadInput
 from consort.judge import judge
 from consort.model import load_system
 from consort.record import RawRun

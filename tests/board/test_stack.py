@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from board_support import ROOT, board
+from consort.base.errors import BadInput, SystemFails
+from consort.base.progress import silent
 from consort.board import executive, programs, stack
 from consort.board.application import BoardRun, prepare_board
 from consort.board.call_graph import FRAME
 from consort.board.image import build_image, call_graph_of, program_source
 from consort.board.placement import placement
 from consort.board.recorded import Recorded
-from consort.errors import BadInput, SystemFails
 from consort.model import load_system
-from consort.progress import silent
 
 FIXED = "fixed-priority"
 # The registers that the processor or start.S saves are a large part of a preemption's stack.

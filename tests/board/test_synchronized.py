@@ -22,15 +22,15 @@ import numpy as np
 import pytest
 from board_support import ROOT, board
 from board_support import recorded_and_judged as ran
+from consort.base.errors import BadInput, SystemFails
+from consort.base.progress import silent
 from consort.board import session
 from consort.board.application import prepare_board
 from consort.board.image import build_image
 from consort.board.placement import placement
 from consort.board.programs import SYNCHRONIZER, TEMPLATES
 from consort.board.token import NEVER, STOP_BYTES, Token
-from consort.errors import BadInput, SystemFails
 from consort.model import load_system
-from consort.progress import silent
 from consort.record import RawRun
 from consort.record.status import OPERATIONS
 from consort.run.options import Options

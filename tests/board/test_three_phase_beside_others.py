@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from board_support import ROOT, recorded_and_judged
+from consort.base.errors import BadInput
 from consort.board.placement import placement
-from consort.errors import BadInput
 from consort.model import load_system
 
 SLOT = 60_000

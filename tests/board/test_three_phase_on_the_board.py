@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from board_support import ROOT, board, consort
 from consort.analysis.three_phase import bound_core
+from consort.base.errors import BadInput
+from consort.base.progress import silent
 from consort.board import kernel
 from consort.board.application import prepare_board
 from consort.board.boards import kernel_board
@@ -22,11 +24,9 @@ from consort.board.kernel_order import first_difference
 from consort.board.kernel_plan import KernelPlan, kernel_plan
 from consort.board.scratchpad import run_kernel
 from consort.board.task_image import PAGE, TaskImage
-from consort.errors import BadInput
 from consort.judge import Bounds
 from consort.model import System, load_system
 from consort.plan import Plan
-from consort.progress import silent
 from consort.run import Options, flow, run_system
 from consort.run.options import duration_of
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from board_support import PATIENCE, ROOT, board, consort, images, recorded_and_judged
+from consort.base.errors import SystemFails
+from consort.base.progress import silent
 from consort.board import Board
 from consort.board.application import prepare_board
 from consort.board.exchange import exchange, pair
 from consort.board.executive import run
-from consort.errors import SystemFails
 from consort.model import load_system
-from consort.progress import silent
 
 MESSAGES = [
     ("r5f-0", "a53-0", False),

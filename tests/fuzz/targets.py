@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from consort.base.errors import ConsortError
 from consort.commands import import_, report, runs
-from consort.errors import ConsortError
 from consort.exchange.formats import IMPORTS
 from consort.model import System
 from consort.model.load import load_description

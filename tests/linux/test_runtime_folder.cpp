@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime folder, where others have prepared it. tests/python/runtime tests the same rules in Python.
+// The runtime folder, where others have prepared it. tests/python/base tests the same rules in Python.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

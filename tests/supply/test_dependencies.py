@@ -14,7 +14,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from consort.extras import EXTRA_OF
+from consort.base.extras import EXTRA_OF
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -110,13 +110,13 @@ def test_remote_memory_declares_what_it_imports() -> None:
 
 
 def test_remote_memory_takes_little_of_consort() -> None:
-    """The sub-packages that it imports, those of the command line and of quantities: no plan, no run."""
+    """It imports the base, the tools that build, the command line and quantities: no plan, no run."""
     taken = {
         match[1]
         for file in (REMOTE / "python").rglob("*.py")
         for match in re.finditer(r"from consort\.(\w+)\.", file.read_text(encoding="utf-8"))
     }
-    assert taken == {"commands", "model"}
+    assert taken == {"base", "commands", "model", "toolchain"}
 
 
 def without(libraries: set[str], *arguments: str, call: str = "") -> subprocess.CompletedProcess[str]:

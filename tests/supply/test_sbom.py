@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 import sbom
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort_remote import build
 from license_expression import get_spdx_licensing
 from referencing import Registry, Resource

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from consort import _engine
 from consort.analysis.generate import task_sets
-from consort.errors import ConsortError, EnvironmentLacks
+from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.record import environment
 from numpy.typing import NDArray
 

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from consort.analysis.scratchpad import moved
+from consort.base.errors import BadInput
+from consort.base.progress import silent
 from consort.board.application import built
 from consort.board.boards import kernel_board, roles
 from consort.board.count import ALLOWED, Count, changes, compiler_version, load, missing, store
@@ -30,13 +32,11 @@ from consort.board.layouts import FILLER, Layouts, packed
 from consort.board.scratchpad import TABLES, Window
 from consort.board.session import Board
 from consort.board.task_image import TaskImage, aligned, image_of_text, make_image
-from consort.errors import BadInput
 from consort.model import System, load_system
 from consort.model.scheduling import Scheduling
-from consort.progress import silent
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench import board_bandwidth

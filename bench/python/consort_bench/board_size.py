@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.board.image import opened_elf
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from consort.base.errors import EnvironmentLacks
+from consort.base.progress import progress_bar
 from consort.commands.options import NumberRange, root_option
-from consort.errors import EnvironmentLacks
-from consort.progress import progress_bar
 
 from consort_bench.registry import BENCHMARKS, EXPERIMENTS, BenchResult, Options, boards_of, grouped, load
 

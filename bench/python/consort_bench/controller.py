@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort.record import environment
-from consort.source import need_source_tree
-from consort.toolchain import compiler
+from consort.toolchain.compiler import compiler
+from consort.toolchain.source import need_source_tree
 
 from consort_bench.registry import BenchResult, Options, goal
 

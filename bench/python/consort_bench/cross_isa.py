@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterable
 from typing import Any
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort.record import RunWriter
 from consort.report import PAGES
 

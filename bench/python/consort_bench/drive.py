@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from consort.builds import digest, kept
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
+from consort.base.progress import silent
 from consort.judge import Verdict
 from consort.judge.samples import Samples
 from consort.model import Configuration, load_system
-from consort.progress import silent
 from consort.record import environment
 from consort.record.scratch import scratch_folder
 from consort.record.status import STATUS
@@ -38,7 +37,8 @@ from consort.run import prepare
 from consort.run.flow import judged
 from consort.run.machine import prepared_machine
 from consort.run.process import environment_errors, signals_to_exceptions
-from consort.source import need_source_tree
+from consort.toolchain.builds import digest, kept
+from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench.icc import processor

@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from consort.base.errors import EnvironmentLacks
 from consort.board.application import prepare_board
-from consort.errors import EnvironmentLacks
 from consort.judge import Verdict
 from consort.model import System, system_from_data
 from consort.model.platform import find_platform, load_platform
@@ -29,7 +29,7 @@ from consort.run.application import prepare
 from consort.run.flow import record_configuration
 from consort.run.options import Options as RunOptions
 from consort.run.process import environment_errors, signals_to_exceptions
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench.published import Published, experiment_folder, read_published

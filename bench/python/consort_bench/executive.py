@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from consort.errors import EnvironmentLacks
-from consort.progress import Progress, silent
+from consort.base.errors import EnvironmentLacks
+from consort.base.progress import Progress, silent
 from consort.record import RawRun, environment
 from consort.record.columns import JOBS
 from consort.record.scratch import scratch_folder

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from consort.cpus import usable_cpus
-from consort.errors import ConsortError, EnvironmentLacks
+from consort.base.cpus import usable_cpus
+from consort.base.errors import ConsortError, EnvironmentLacks
+from consort.base.progress import Progress
 from consort.model import load_system
 from consort.plan import ModePlans
-from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.columns import JOBS
 from consort.record.status import STATUS
@@ -28,7 +28,7 @@ from consort.run.options import Options as RunOptions
 from consort.run.placement import place
 from consort.run.plan_image import write_image
 from consort.run.rows import write_rows
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench.programs import cpp_program

@@ -14,13 +14,13 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from consort.base.errors import EnvironmentLacks
 from consort.board.description import CoreSpec
 from consort.board.image import build_image
 from consort.board.session import Board
-from consort.builds import digest, kept
-from consort.ccache import compiled
-from consort.errors import EnvironmentLacks
-from consort.source import need_source_tree
+from consort.toolchain.builds import digest, kept
+from consort.toolchain.ccache import compiled
+from consort.toolchain.source import need_source_tree
 
 CRATE = "freertos-next"
 # The kernel's own files, and those of its port to each processor.

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from consort.cpus import usable_cpus
-from consort.errors import ConsortError, EnvironmentLacks
+from consort.base.cpus import usable_cpus
+from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.record import RawRun, environment
 
 from consort_bench import board_icc

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from consort.errors import ConsortError
+from consort.base.errors import ConsortError
 from consort.record import RawRun
 from numpy.typing import NDArray
 

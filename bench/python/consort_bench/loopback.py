@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consort.progress import Progress
+from consort.base.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.scratch import scratch_folder
 from consort.report import PAGES

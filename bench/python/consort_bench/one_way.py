@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from consort.progress import Progress
+from consort.base.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.scratch import scratch_folder
 from consort.report import PAGES

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from consort.cpus import usable_cpus
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.progress import Progress
+from consort.base.cpus import usable_cpus
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.progress import Progress
 from consort.record import RawRun
 from consort.record.columns import ACTIVITY
 from consort.record.raw import MANIFEST
@@ -22,8 +22,8 @@ from consort.record.tables import SOURCES
 from consort.record.ticks import to_ns
 from consort.run.interference import interfering
 from consort.run.process import add_note, execute
-from consort.source import need_source_tree
-from consort.toolchain import own_program
+from consort.toolchain.compiler import own_program
+from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 Class = Literal["ordinary", "realtime"]

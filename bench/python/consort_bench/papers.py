@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.run.process import signals_to_exceptions
 
 from consort_bench import board_one_way, one_way

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from consort.errors import EnvironmentLacks
-from consort.source import need_source_tree
+from consort.base.errors import EnvironmentLacks
+from consort.toolchain.source import need_source_tree
 
 
 def cpp_program(target: str, folder: str) -> Path:

@@ -11,9 +11,9 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record.provenance import checked
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 
 COMMON = ("statistic", "value", "unit", "provenance", "source", "note")
 NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort.record import environment
 
 from consort_bench.programs import cpp_program

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from consort.base.errors import BadInput
 from consort.board import BoardSpec, board_named
 from consort.board.boards import kernel_board
 from consort.board.count import compiler_version
-from consort.errors import BadInput
 
 from consort_bench.published import experiment_folder
 

@@ -18,7 +18,7 @@ from consort.record import RunWriter
 from consort.report import PAGES
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 
 from consort_bench.registry import BenchResult, Options, goal
 

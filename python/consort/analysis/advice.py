@@ -13,9 +13,9 @@ from typing import Any, Literal
 from consort.analysis.offload import Waiting
 from consort.analysis.result import Bound, in_words
 from consort.analysis.system import analyze_system
+from consort.base.progress import Progress, silent
 from consort.model import BadDescription, System, system_from_data
 from consort.model.base import group_of
-from consort.progress import Progress, silent
 
 ChangeKind = Literal["priority", "core", "wcet", "slot", "arbitration", "policy"]
 # A description as text, and which of its bounds hold.

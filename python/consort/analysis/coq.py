@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from consort.errors import EnvironmentLacks, SystemFails
+from consort.base.errors import EnvironmentLacks, SystemFails
 
 LIBRARY = Path(__file__).resolve().parents[1] / "proofs"
 # In the order in which they need each other.

@@ -15,8 +15,8 @@ from typing import Any
 
 from consort.analysis.scaling import Scale, names_of, scaled
 from consort.analysis.system import analyze_system
+from consort.base.progress import Progress, silent
 from consort.model import BadDescription, System
-from consort.progress import Progress, silent
 
 # How much harder, and how much easier, than the description it is tried: powers of two.
 HARDEST, EASIEST = 10, -6

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import get_args
 
-from consort import arguments
 from consort.analysis.accelerators import Ask, asks_of, with_requests
 from consort.analysis.arrivals import Arriving, arriving, shortest
 from consort.analysis.backlog import Behind, behind, lateness
@@ -42,6 +41,7 @@ from consort.analysis.resources import (
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
 from consort.analysis.unitask import least_distances
+from consort.base import arguments
 from consort.model import System
 from consort.model.kinds import Service, Wait
 from consort.plan import Plan, plan_of

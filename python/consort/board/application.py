@@ -21,17 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.progress import Progress, silent
+from consort.base.standstill import STANDSTILL_S
 from consort.board import device_process, executive, kernel, kernel_plan, programs, synchronized
 from consort.board.placement import Placement, placement
 from consort.board.programs import Programs
 from consort.board.qemu import find, version
 from consort.board.recorded import Recorded
-from consort.errors import BadInput, EnvironmentLacks
 from consort.judge import Expected
 from consort.model import Configuration, System
 from consort.model.kinds import STAND_IN
 from consort.plan import ModePlans, Plan
-from consort.progress import Progress, silent
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.scratch import scratch_folder
 from consort.record.status import STATUS
@@ -46,7 +47,6 @@ from consort.run.plan_image import write_image
 from consort.run.process import environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
 from consort.run.sizes import sized
-from consort.standstill import STANDSTILL_S
 
 # The record's clock, and its reading at each core's first release: 0 means that a thing did not happen.
 HERTZ, BEGIN = 10**9, 1000

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 from types import FrameType
 
+from consort.base.errors import ConsortError
 from consort.board.boards import board_named
 from consort.board.session import Board
-from consort.errors import ConsortError
 
 
 class _Stop(Exception):

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from consort.base.progress import Progress
 from consort.board.application import prepare_board
 from consort.board.boards import all_boards
 from consort.board.description import BoardSpec
 from consort.board.exchange import SIZES, Exchange, Pair, exchange, pair_of
 from consort.board.placement import Placement, board_of, is_emulated, placement
 from consort.model import BadDescription, System, load_system
-from consort.progress import Progress
 from consort.record import Run, RunWriter
 from consort.report import PAGES
 from consort.run.flow import record_configuration
 from consort.run.options import Options
 from consort.run.process import environment_errors
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict, StringConstraints
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.base import Address, Described, Name, NonEmpty, Version
 from consort.model.quantities import Frequency, Size
 from consort.model.schema import schema_of

@@ -16,10 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
+from consort.base.errors import BadInput
 from consort.board.description import BoardSpec
 from consort.board.layouts import Layouts, packed
 from consort.board.qemu import quoted
-from consort.errors import BadInput
 
 # A frame: Ethernet header and the message's length; the longest message fits a frame of 1,518 bytes.
 HEADER, LONGEST = 16, 1500

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.base.errors import BadInput, SystemFails
+from consort.base.standstill import STANDSTILL_S
 from consort.board import rtlinux
 from consort.board.description import FIRST_PROCESS, BoardSpec, ExchangeSpec
 from consort.board.image import build_image, program_source
 from consort.board.process import PROCESSES, build_process
 from consort.board.session import Board
-from consort.errors import BadInput, SystemFails
-from consort.standstill import STANDSTILL_S
 
 SIZES = (0, 1, 4, 8, 16, 48, 64, 128, 256, 512, 1024)
 # How a side reaches the shared memory, and what its build needs for that.

@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.base.errors import BadInput, SystemFails
+from consort.base.progress import Progress, silent
+from consort.base.standstill import STANDSTILL_S
 from consort.board import clocks, device_process, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
 from consort.board.extras import extra_numbers
@@ -26,12 +29,9 @@ from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
 from consort.board.token import check_undisturbed
 from consort.board.window import ALIGNMENT, Window, WindowIsFull, region_bytes, up
-from consort.errors import BadInput, SystemFails
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedCore, PlannedTask
-from consort.progress import Progress, silent
 from consort.run.collect import output_dtype
-from consort.standstill import STANDSTILL_S
 
 # From a core's start to its first release [ns].
 LEAD_NS = 1_000_000

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.analysis.three_phase import bound_core
+from consort.base.progress import Progress, silent
+from consort.base.standstill import STANDSTILL_S
 from consort.board.boards import roles
 from consort.board.executive import Request
 from consort.board.kernel_order import ORDINARY, board_events, compared_until, first_difference, slots_of
@@ -28,7 +30,6 @@ from consort.board.session import Board
 from consort.judge import Expected
 from consort.judge.outputs import distance, flattened
 from consort.plan import ModePlans
-from consort.progress import Progress, silent
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.status import EVENTS, NONE, STATUS
 from consort.run.collect import expected_outputs, output_dtype, replay_command
@@ -36,7 +37,6 @@ from consort.run.config import Placement, run_config
 from consort.run.data import struct_dtype
 from consort.run.plan_image import write_image
 from consort.run.rows import write_rows
-from consort.standstill import STANDSTILL_S
 
 # A job's stamps, and what the kernel calls them.
 STAMPS = {

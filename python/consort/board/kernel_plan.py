@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from consort.analysis.figures import NotAnalysable
 from consort.analysis.scratchpad import METHODS, ThreePhaseCore, core_of, moved
+from consort.base.errors import BadInput
+from consort.base.progress import Progress
 from consort.board.boards import kernel_board, roles
 from consort.board.executive import Request
 from consort.board.generated import board_tables
@@ -29,11 +31,9 @@ from consort.board.placement import Placement
 from consort.board.programs import Programs
 from consort.board.scratchpad import MOST_RECORDED, KernelRun, KernelTask
 from consort.board.task_image import TaskImage, image_of_text, make_image
-from consort.errors import BadInput
 from consort.model import BadDescription, StepReference, System
 from consort.plan import Plan, PlannedTask, plan_of
 from consort.plan.lacks import KERNEL, Places, lacking
-from consort.progress import Progress
 
 # In runs of so long [ns] the emulated clock may be slower, as far as a slot keeps so many instructions: more
 # time passes in an hour of the host's.

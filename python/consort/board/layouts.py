@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from consort.base.errors import BadInput
 from consort.board.image import opened_elf
-from consort.errors import BadInput
 
 if TYPE_CHECKING:
     from elftools.dwarf.die import DIE

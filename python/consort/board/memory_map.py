@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from consort.board.description import BoardSpec, CoreSpec
-from consort.source import cache_folder
+from consort.toolchain.source import cache_folder
 
 HEADER = Path("consort/board/memory_map.hpp")
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from consort.analysis.scratchpad import ThreePhaseCore
+from consort.base.errors import BadInput
 from consort.board.devices import BoxShape, DeviceResult, DeviceSetup, Flow, Mirror, Subscribed
-from consort.errors import BadInput
 from consort.generate.kernel import Box
 from consort.generate.subscriptions import message_boxes, subscriptions_of
 from consort.model import System

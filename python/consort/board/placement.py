@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from consort.base.errors import BadInput
 from consort.board import rtlinux
 from consort.board.boards import board_named
 from consort.board.description import FIRST_PROCESS, BoardSpec, CoreSpec
 from consort.board.device_process import written
 from consort.board.policies import POLICIES
 from consort.board.refusals import Refusals
-from consort.errors import BadInput
 from consort.model import BadDescription, System
 from consort.plan import Plan, plan
 from consort.plan.recorded import carried

@@ -7,9 +7,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from consort.base.errors import EnvironmentLacks
 from consort.board.image import COMMON, build
-from consort.errors import EnvironmentLacks
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 
 
 @dataclass(frozen=True)

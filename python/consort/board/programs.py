@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from consort.base.progress import Progress
+from consort.base.render import Templates
 from consort.board import device_process, rtlinux
 from consort.board.data_flow import DataFlow, object_name
 from consort.board.image import build_image, call_graph_of
@@ -20,8 +22,6 @@ from consort.model import StepReference
 from consort.model.kinds import STAND_IN
 from consort.plan import PlannedTask
 from consort.plan.recorded import carried
-from consort.progress import Progress
-from consort.render import Templates
 from consort.run.source import identifier, task_type
 
 # The numbers that a core's control block has, in this order: its program has the same enumerations. Behind

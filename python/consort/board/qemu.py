@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from consort.base.errors import EnvironmentLacks
 from consort.board.description import BoardSpec, Emulator
-from consort.errors import EnvironmentLacks
 
 # The oldest version that the boards were seen to work with; older ones lack the reset control that starts an
 # R5F.

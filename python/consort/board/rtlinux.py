@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort import debian
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.files import written_whole
 from consort.board import qemu
 from consort.board.description import BoardSpec, CoreSpec, LinuxSpec, MemoryRange
 from consort.board.image import COMMON, build
-from consort.errors import BadInput, EnvironmentLacks
-from consort.files import written_whole
-from consort.initramfs import archive_of
-from consort.source import cache_folder, need_source_tree
+from consort.toolchain import debian
+from consort.toolchain.initramfs import archive_of
+from consort.toolchain.source import cache_folder, need_source_tree
 
 
 def with_linux(spec: BoardSpec) -> BoardSpec:

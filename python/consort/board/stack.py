@@ -16,10 +16,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from consort.base.errors import BadInput
 from consort.board.call_graph import BOTTOM, FRAME, POINTER, TOP, CallGraph, Function
 from consort.board.description import CoreSpec
 from consort.board.policies import THREE_PHASE
-from consort.errors import BadInput
 from consort.plan import Plan, PlannedTask
 
 # The program; and what ends a run for good, on whatever stack there is.

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from consort.analysis.figures import Figures, MissingFigure
+from consort.base.errors import BadInput
 from consort.board.description import BoardSpec, CoreSpec
-from consort.errors import BadInput
 from consort.model.kinds import STAND_IN
 from consort.model.platform import find_platform
 from consort.plan import Plan, PlannedTask

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.board.control_block import BYTES, RESULTS, ControlBlock
-from consort.errors import EnvironmentLacks, SystemFails
 
 # The instant of a process that does nothing any more.
 NEVER = (1 << 64) - 1

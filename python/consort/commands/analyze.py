@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from consort.base.errors import BadInput
 from consort.commands.options import NumberRange, echo_lines, verbose_option
-from consort.errors import BadInput
 
 if TYPE_CHECKING:
     from consort.analysis.advice import Advice
@@ -88,10 +88,10 @@ def command(
     from consort.analysis.advice import advise
     from consort.analysis.lacking import lacking_figures
     from consort.analysis.system import analyze_system
+    from consort.base.progress import progress_bar
     from consort.commands.bounds_brief import brief_of_bounds
     from consort.model import load_system
     from consort.plan import chosen_mode, plan
-    from consort.progress import progress_bar
 
     if svg is not None and explain is None:
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")

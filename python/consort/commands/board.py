@@ -15,11 +15,11 @@ from pathlib import Path
 
 import click
 
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.progress import progress_bar
+from consort.base.runtime import NAME, checked_name
+from consort.base.standstill import STANDSTILL_S, Standstill
 from consort.commands.options import root_option
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.progress import progress_bar
-from consort.runtime import NAME, checked_name
-from consort.standstill import STANDSTILL_S, Standstill
 
 
 @click.group(
@@ -272,8 +272,8 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
 
     Exit status 1: an output or a message was wrong, or a deadline was missed where time is counted.
     """
+    from consort.base.progress import progress_bar
     from consort.board import demo as demonstration
-    from consort.progress import progress_bar
     from consort.report.lines import headline
     from consort.report.terminal import files_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 if TYPE_CHECKING:
     from consort.model import Platform, System, Task

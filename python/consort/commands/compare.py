@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from consort.base.errors import SystemFails
 from consort.commands.options import root_option
-from consort.errors import SystemFails
 
 
 @click.command(epilog="Example: consort compare 20260301T1200 latest")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.commands.options import NumberRange
-from consort.errors import BadInput, EnvironmentLacks
 
 if TYPE_CHECKING:
     from consort.doctor import Finding, Machine

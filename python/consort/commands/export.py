@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf
-from consort.errors import BadInput
 
 
 @click.command(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf
-from consort.errors import BadInput
 
 if TYPE_CHECKING:
     from consort.generate.kernel import OnOverrun

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from consort.base.cpus import MOST_CPUS
+from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf
-from consort.cpus import MOST_CPUS
-from consort.errors import BadInput
 from consort.exchange.result import Imported, write_files
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 SKELETON = Path(__file__).resolve().parent.parent / "skeleton"
 FILES = ("system.yaml", "step.hpp", "inputs.py")

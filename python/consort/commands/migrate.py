@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.errors import BadInput, SystemFails
-from consort.progress import progress_bar
+from consort.base.errors import BadInput, SystemFails
+from consort.base.progress import progress_bar
 
 if TYPE_CHECKING:
     from consort.migrate.module import Step

@@ -8,8 +8,8 @@ import time
 
 import click
 
-from consort.errors import BadInput, SystemFails
-from consort.standstill import Standstill
+from consort.base.errors import BadInput, SystemFails
+from consort.base.standstill import Standstill
 
 # The recorder looks for requests every 20 ms where it gets a processor.
 _PATIENCE_S = 30.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 
 def size_of(field: str, text: str) -> int:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from consort.base.errors import BadInput
 from consort.commands.options import NumberRange
-from consort.errors import BadInput
 
 if TYPE_CHECKING:
     from consort.place.call import Placement
@@ -96,8 +96,9 @@ def command(
     svg: Path | None,
     as_json: bool,
 ) -> None:
+    from consort.base.files import replace_file
+    from consort.base.progress import progress_bar
     from consort.draw.loads import draw_loads
-    from consort.files import replace_file
     from consort.model import load_system
     from consort.place.call import place
     from consort.place.conflict import conflict_of
@@ -105,7 +106,6 @@ def command(
     from consort.place.settings import THRESHOLDS
     from consort.place.show import as_data, loads
     from consort.profile.edit import diff
-    from consort.progress import progress_bar
 
     if as_json and only_diff:
         raise BadInput("--diff prints text; choose one of them", field="--json")
@@ -218,7 +218,7 @@ def _show(
 
 
 def _thresholds(file: Path, output: Path | None, only_diff: bool, as_json: bool) -> None:
-    from consort.files import replace_file
+    from consort.base.files import replace_file
     from consort.model import load_system
     from consort.place.edit import edited
     from consort.place.show_thresholds import as_data, lines
@@ -257,11 +257,11 @@ def _front(
     seconds: float,
     as_json: bool,
 ) -> None:
+    from consort.base.progress import progress_bar
     from consort.model import load_system
     from consort.place.call import front
     from consort.place.goals import WORDS
     from consort.place.problem import Problem
-    from consort.progress import progress_bar
 
     names = pareto.split(",")
     if len(names) != 2 or any(name not in OBJECTIVES for name in names):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from consort.base.cpus import parse_cpus, usable_cpus
+from consort.base.errors import BadInput
+from consort.base.progress import progress_bar
 from consort.commands.options import NumberRange
-from consort.cpus import parse_cpus, usable_cpus
-from consort.errors import BadInput
-from consort.progress import progress_bar
 
 # More would take long: the exchanges are measured between each two.
 MOST = 8

@@ -14,10 +14,10 @@ from typing import Any
 
 import click
 
+from consort.base.errors import BadInput
+from consort.base.progress import progress_bar
 from consort.commands.options import root_option
 from consort.commands.run import nanoseconds_of
-from consort.errors import BadInput
-from consort.progress import progress_bar
 from consort.run.process import signals_to_exceptions
 
 
@@ -75,7 +75,7 @@ def command(
     has in the system; every sample is kept as a recorded run. Proposed are the high-water mark and the
     low-water mark with a margin: measured, not a bound.
     """
-    from consort.files import replace_file
+    from consort.base.files import replace_file
     from consort.model import load_system
     from consort.profile import Settings, edited, profile_system, proposals
     from consort.profile.edit import diff

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 
 
 @click.command(

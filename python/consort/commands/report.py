@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from consort.base.errors import BadInput
+from consort.base.files import written_whole
 from consort.commands.options import root_option
-from consort.errors import BadInput
-from consort.files import written_whole
 
 
 @click.command(epilog="Example: consort report latest")

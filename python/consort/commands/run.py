@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from consort.base.errors import BadInput
+from consort.base.progress import Progress, progress_bar
 from consort.commands.options import ChoiceOf, NumberRange, echo_lines, root_option, verbose_option
-from consort.errors import BadInput
-from consort.progress import Progress, progress_bar
 from consort.run.process import signals_to_exceptions
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from consort.base.errors import BadInput
 from consort.commands.options import root_option
-from consort.errors import BadInput
 
 if TYPE_CHECKING:
     from consort.record.store import Run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 
 @click.command(

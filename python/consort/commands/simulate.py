@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from consort.base.errors import BadInput
+from consort.base.progress import progress_bar, silent
 from consort.commands.options import echo_lines, root_option, verbose_option
-from consort.errors import BadInput
-from consort.progress import progress_bar, silent
 
 if TYPE_CHECKING:
     from consort.analysis.result import Bound

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.errors import BadInput
-from consort.progress import progress_bar
+from consort.base.errors import BadInput
+from consort.base.progress import progress_bar
 
 if TYPE_CHECKING:
     from consort.sweep.cells import Cells

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from consort.base.errors import BadInput
 from consort.commands.options import NumberRange
-from consort.errors import BadInput
 
 if TYPE_CHECKING:
     from consort.run.live import LiveRun, Summary, SummaryReader

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from consort.cpus import parse_cpus
-from consort.errors import EnvironmentLacks
-from consort.toolchain import tool
+from consort.base.cpus import parse_cpus
+from consort.base.errors import EnvironmentLacks
+from consort.toolchain.compiler import tool
 
 CAP_IPC_LOCK = 14
 CAP_SYS_NICE = 23

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from consort.cpus import parse_cpus, show_cpus
+from consort.base.cpus import parse_cpus, show_cpus
 from consort.doctor.finding import Finding
 from consort.doctor.machine import Machine
 

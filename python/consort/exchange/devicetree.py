@@ -15,8 +15,8 @@ from typing import IO, Any
 
 from devicetree import dtlib
 
-from consort.errors import BadInput
-from consort.limits import LARGEST_TREE, MIB, read_bytes
+from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_TREE, MIB, read_bytes
 
 # Far more than any tree has, far fewer than what files that include each other twice would reach.
 MOST_INCLUDES = 1000

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.amalthea.exporter import export_amalthea
 from consort.exchange.amalthea.importer import import_amalthea
 from consort.exchange.mast import export_mast

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.unwritten import leave_unwritten
 from consort.model import Duration, System

@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from consort.cpus import MOST_CPUS, usable_cpus
-from consort.errors import BadInput
+from consort.base.cpus import MOST_CPUS, usable_cpus
+from consort.base.errors import BadInput
 from consort.exchange.delays import fill_in_delays
 from consort.exchange.names import Names
 from consort.exchange.priorities import say_order, take_priorities

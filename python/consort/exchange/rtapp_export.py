@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.rtapp_threads import MICROSECOND
 from consort.exchange.unwritten import leave_unwritten

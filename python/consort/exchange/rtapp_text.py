@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
-from consort.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_DESCRIPTION, read_bytes
 
 # An event without a value, as one can stand in an object: after its brace or a comma, and before one of them.
 _VALUELESS = re.compile(r'([{,]\s*)("(?:suspend|yield)\d*")(?=\s*[,}])')

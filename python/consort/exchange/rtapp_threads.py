@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.rtapp_text import Pairs
 from consort.model.problems import closest

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import reduce
 from math import gcd, lcm
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.unwritten import leave_unwritten
 from consort.model import System

@@ -11,12 +11,12 @@ from typing import Any
 
 from devicetree import dtlib
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_TREE, MIB, read_bytes
 from consort.exchange.devicetree import ConfinedTree, directive
 from consort.exchange.names import Names
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
-from consort.limits import LARGEST_TREE, MIB, read_bytes
 from consort.model.quantities import LARGEST, Frequency, Size
 
 ISAS = (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
-from consort.errors import BadInput
-from consort.limits import LARGEST_MODEL, read_bytes
+from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_MODEL, read_bytes
 
 _PREFIXES = {
     "http://www.w3.org/2001/XMLSchema-instance": "xsi",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System
 
 US = 10**6

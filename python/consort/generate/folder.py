@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 
 
 def write_together(out: Path, files: dict[str, str]) -> list[Path]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 # Sections that a task's image leaves out: nothing unwinds in a scratchpad.
 LEFT_OUT = (".note", ".eh_frame", ".ARM.exidx", ".ARM.extab", ".gcc_except_table")

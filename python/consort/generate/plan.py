@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.generate.bandwidth import Regulation, regulation_of
 from consort.model import System
 

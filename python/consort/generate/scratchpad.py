@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 
 from consort.analysis.scratchpad import slot_of, three_phase_cores
-from consort.errors import BadInput, SystemFails
+from consort.base.errors import BadInput, SystemFails
 from consort.generate.kernel import (
     PART_ALIGNMENT,
     PARTITIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.generate.kernel import PART_ALIGNMENT, PARTITIONS, PARTS, Box, PlannedCore, TableOptions, aligned
 from consort.generate.objects import Measured, measure
 from consort.model import BadDescription, System

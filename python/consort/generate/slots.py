@@ -9,7 +9,7 @@ from consort.analysis.figures import NotAnalysable
 from consort.analysis.result import Bound, in_words
 from consort.analysis.scratchpad import carried, core_of, moved, slot_of
 from consort.analysis.three_phase import bound_core
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.generate.kernel import TableOptions
 from consort.model import System
 from consort.model.figures import Figure

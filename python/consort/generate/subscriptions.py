@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from ipaddress import AddressValueError, IPv4Address
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.generate.kernel import Box, Subscribed
 from consort.model import System
 from consort.model.channel import Channel

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from consort.analysis.result import in_words
+from consort.base.render import Templates
 from consort.generate.kernel import (
     PARTITIONS,
     PARTS,
@@ -21,7 +22,6 @@ from consort.generate.kernel import (
     identifier,
 )
 from consort.generate.write import HEAD
-from consort.render import Templates
 
 WIDTH = 106
 

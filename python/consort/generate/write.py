@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
+from consort.base.render import Templates
 from consort.generate.bandwidth import MOST_EVENTS, one_period, refuse_regulation
 from consort.generate.plan import Plan, ranges
-from consort.render import Templates
 
 HEAD = "Made by `consort generate` from {name} for {platform}; change the description, not this file."
 # The part at the window's end for each task core's ICMsg instance.

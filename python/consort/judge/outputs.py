@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import Tolerance
 from consort.record.outputs import column_name
 from consort.record.raw import RawTable

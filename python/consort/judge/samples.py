@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE, unended
 from consort.record.grouped import rows_by
 from consort.record.ran import PLAN_FILE, Ran

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from consort.errors import ConsortError
+from consort.base.errors import ConsortError
 
 # The replacements in the C of wasm2c: its text, the new text, and how often at least.
 # - The size of the memory is a constant.

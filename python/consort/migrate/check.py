@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.migrate.disassembly import Function, Module
 from consort.migrate.intermediate import Place
 

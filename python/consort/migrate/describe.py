@@ -9,10 +9,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.ccache import compiled, run_tool
-from consort.errors import BadInput
-from consort.render import Templates
-from consort.toolchain import FLAGS, compiler, include_folders
+from consort.base.errors import BadInput
+from consort.base.render import Templates
+from consort.toolchain.ccache import compiled, run_tool
+from consort.toolchain.compiler import FLAGS, compiler, include_folders
 
 TEMPLATES = Templates("consort.migrate")
 STEP = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*")

@@ -13,11 +13,11 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
-from consort.errors import BadInput
-from consort.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.base.text import obeyed, visible
 from consort.model.compose import Mapping, Node, Scalar, Sequence, TooLarge, compose
 from consort.model.problems import BadDescription
-from consort.text import obeyed, visible
 
 Location = tuple[str | int, ...]
 Position = tuple[int, int]

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 import csv
 
-from consort.errors import BadInput
-from consort.limits import LARGEST_MODULE, LONGEST_HEADER, is_file, is_folder, names_in, read_bytes
+from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_MODULE, LONGEST_HEADER, is_file, is_folder, names_in, read_bytes
 from consort.model.description import System
 from consort.model.document import Location
 from consort.model.problems import nearest

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from consort import arguments
+from consort.base import arguments
 from consort.model.description import System
 from consort.model.document import Document, read_document
 from consort.model.platform import Platform, find_platform, load_platform, platform_of_document

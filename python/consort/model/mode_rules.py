@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.channel_rules import ends_of
 from consort.model.description import System
 from consort.model.document import Location, spell

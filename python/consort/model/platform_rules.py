@@ -16,7 +16,7 @@ from consort.model.quantities import Size
 from consort.model.view import Problems, View
 
 if TYPE_CHECKING:
-    from consort.errors import BadInput
+    from consort.base.errors import BadInput
     from consort.model.platform import Platform
 
 

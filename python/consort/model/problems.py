@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 # More are no help, and a generated description of thousands of tasks can have one fault in each.
 MOST_PROBLEMS = 1000

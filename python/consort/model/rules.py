@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Callable
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.accelerator_rules import check_accelerators
 from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES, links_of_chains

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.document import Document, Location
 
 if TYPE_CHECKING:

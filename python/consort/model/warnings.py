@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.description import System
 from consort.model.document import Document
 from consort.model.kinds import SEMANTICS

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from consort import arguments
-from consort.errors import BadInput
+from consort.base import arguments
+from consort.base.errors import BadInput
+from consort.base.progress import Progress, silent
 from consort.model import System
 from consort.model.problems import nearest
 from consort.place.evaluate import bounds_of, failing_of, value_of
@@ -16,7 +17,6 @@ from consort.place.problem import Problem, problem_of
 from consort.place.search import Found, Search
 from consort.place.settings import check_choose, parsed
 from consort.place.settle import settled
-from consort.progress import Progress, silent
 
 SECONDS = 60.0
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from consort.base.progress import Progress
 from consort.model import System
 from consort.place.problem import Problem, problem_of
 from consort.place.search import Search
-from consort.progress import Progress
 
 Kind = Literal["task", "chain", "keep", "moves", "choose"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System
 from consort.profile.edit import loaded_from
 

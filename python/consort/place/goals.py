@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from consort.analysis.result import Bound, in_words
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.place.problem import Choice, Decision, Place, Problem
 from consort.place.settings import BILLION
 

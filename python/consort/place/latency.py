@@ -9,7 +9,7 @@ from functools import cached_property
 
 from consort.analysis.channels import WORD_BYTES, Implementation, Side, read_time, write_time
 from consort.analysis.figures import Figures, MissingFigure
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System
 from consort.place.problem import Choice, Place, Problem
 from consort.plan import PlannedChannel, plan

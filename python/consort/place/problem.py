@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System, Task
 from consort.model.base import group_of
 from consort.model.costs import EnergyByExecution, TimeByExecution

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from consort.base.progress import Progress, silent
 from consort.place.cuts import Cut, Cuts
 from consort.place.evaluate import Evaluator, Outcome
 from consort.place.goals import Goal, check_goal, energy
 from consort.place.model import Model
 from consort.place.problem import Choice, Problem
-from consort.progress import Progress, silent
 
 # optimal: proven; feasible: the time was over; infeasible: proven; unknown: the time was over before either.
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]

@@ -13,7 +13,7 @@ from consort.analysis.figures import Figures, NotAnalysable
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, master_of
 from consort.analysis.uniprocessor import UniTask, fixed_priority
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System
 from consort.model.conflicts import may_have
 from consort.plan import Plan, plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System
 from consort.model.document import Location
 from consort.plan.types import Plan, PlannedTask

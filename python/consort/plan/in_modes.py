@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import Duration, System
 from consort.model.document import Location
 from consort.model.kinds import SEMANTICS, STAND_IN

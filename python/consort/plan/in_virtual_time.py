@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.document import Location
 from consort.model.kinds import STAND_IN
 from consort.plan.types import Plan, PlannedTask

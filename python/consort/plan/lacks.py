@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.document import Document, Location, read_document
 from consort.model.kinds import STAND_IN
 from consort.model.mode import Override, place_in

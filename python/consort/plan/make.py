@@ -9,8 +9,8 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel
 
-from consort import arguments
-from consort.errors import BadInput
+from consort.base import arguments
+from consort.base.errors import BadInput
 from consort.model import BadDescription, Duration, Figure, System
 from consort.model.conflicts import unbounded
 from consort.model.figures import Sourced

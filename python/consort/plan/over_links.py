@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.document import Location
 from consort.model.memories import Link
 from consort.plan.types import Plan, PlannedChannel

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import Duration, System
 from consort.model.document import Location
 from consort.model.kinds import STAND_IN

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model.figures import Provenance
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size
 from consort.plan.types import Plan

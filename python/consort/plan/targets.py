@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import Duration
 from consort.model.problems import nearest
 from consort.plan.types import ChannelImplementation, CorePolicy, DeviceKind, Release

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from consort.cpus import show_cpus
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.cpus import show_cpus
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.prepare import settings, watchdog
 from consort.prepare.settings import Refusal, Setting, Source, Target
 

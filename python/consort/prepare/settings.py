@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from consort.cpus import show_cpus
+from consort.base.cpus import show_cpus
 from consort.prepare import watchdog
 
 # include/linux/sched.h

@@ -9,9 +9,9 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from consort.cpus import show_cpus
-from consort.errors import BadInput, EnvironmentLacks
-from consort.toolchain import tool
+from consort.base.cpus import show_cpus
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.toolchain.compiler import tool
 
 PARTS = ("wakeup", "busy", "switch", "memory", "exchange", "signal")
 

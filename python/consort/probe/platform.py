@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort.model.platform import find_platform, load_platform
 from consort.model.quantities import DataRate, Duration, Size
 from consort.probe.measure import PARTS

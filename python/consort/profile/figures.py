@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.errors import SystemFails
+from consort.base.errors import SystemFails
 from consort.judge.disturbance import disturbances, merged, touched
 from consort.judge.samples import Samples
 from consort.record.raw import RawRun

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.cpus import usable_cpus
-from consort.errors import BadInput
+from consort.base.cpus import usable_cpus
+from consort.base.errors import BadInput
+from consort.base.progress import Progress
 from consort.model import System
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, plan
 from consort.profile.figures import Condition, Observation, observe, series
-from consort.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.store import default_root
 from consort.run import Options, Prepared, prepare

@@ -16,11 +16,11 @@ from typing import Annotated, Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from consort.errors import BadInput, ConsortError
-from consort.limits import LARGEST_RECORD, read_bytes
+from consort.base.errors import BadInput, ConsortError
+from consort.base.limits import LARGEST_RECORD, read_bytes
+from consort.base.text import visible
 from consort.record.judgement import Held
 from consort.record.sections import Section
-from consort.text import visible
 
 # Exceptions that a value of an unexpected form or size raises in code that relies on the form.
 DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record.grouped import rows_by
 from consort.record.ran import Ran
 from consort.record.raw import Clock, RawTable

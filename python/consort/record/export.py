@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record.checked import reading
 from consort.record.store import Run
 

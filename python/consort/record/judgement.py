@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.errors import SystemFails
+from consort.base.errors import SystemFails
 
 
 class Held(StrEnum):

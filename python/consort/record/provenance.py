@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 PROVENANCE: dict[str, str] = {
     "published": "read from a paper's text or table",

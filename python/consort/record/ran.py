@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.plan.recorded import carried, steps_of_chains
 from consort.plan.stored import restored, stored
 from consort.plan.types import Plan, PlannedChain, PlannedChannel, PlannedCore, PlannedTask

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record.checked import read_json
 from consort.record.ran import PLAN_FILE, Ran, load_plan
 

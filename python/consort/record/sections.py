@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 Provenance = Literal["published", "derived", "bound", "simulated", "counted", "emulated", "measured"]
 Statistic = Literal["min", "mean", "median", "p99", "p999", "p9999", "max"]

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from consort import arguments
-from consort.errors import BadInput
-from consort.limits import is_file
+from consort.base import arguments
+from consort.base.errors import BadInput
+from consort.base.limits import is_file
 from consort.record.checked import check_record, inside, read_json, shown
 from consort.record.judgement import Held
 from consort.record.ran import Ran, load_plan

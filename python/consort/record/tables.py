@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record.columns import (
     ACTIVITY,
     EVENTS_TABLE,

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from consort.errors import BadInput, EnvironmentLacks
-from consort.extras import naming_extras
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.extras import naming_extras
 from consort.record.columns import ACTIVITY
 from consort.record.environment import environment
 from consort.record.judgement import Held, Judgement

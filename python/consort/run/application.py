@@ -13,12 +13,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from consort.cpus import usable_cpus
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.cpus import usable_cpus
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.progress import Progress
 from consort.judge import Expected
 from consort.model import Configuration, System
 from consort.plan import ModePlans, Plan
-from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.scratch import scratch_folder
 from consort.run import sanitizer

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.plan import Plan, PlannedAsker
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from consort.analysis.fail_over import executions
 from consort.analysis.system import analyze_system
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.judge import Bounds
 from consort.plan import Plan
 from consort.simulate.limits import simulated_limits

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Literal, get_args
 
-from consort import arguments
-from consort.errors import BadInput
+from consort.base import arguments
+from consort.base.errors import BadInput
+from consort.base.progress import Progress, silent
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration, Duration, System
 from consort.plan.make import released_for
-from consort.progress import Progress, silent
 from consort.record import Run
 from consort.run.application import prepare
 from consort.run.flow import run_system

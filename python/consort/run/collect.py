@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.errors import SystemFails
+from consort.base.errors import SystemFails
+from consort.base.progress import Progress, silent
+from consort.base.standstill import Standstill
 from consort.judge import Expected
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
-from consort.progress import Progress, silent
 from consort.record.raw import MANIFEST
 from consort.record.status import STATUS
 from consort.run.data import golden_outputs, struct_dtype
 from consort.run.process import execute, signal_words
-from consort.source import cache_folder
-from consort.standstill import Standstill
+from consort.toolchain.source import cache_folder
 
 # How long a job may take to be computed again [s].
 REPLAY_S = 60.0

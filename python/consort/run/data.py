@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.judge.outputs import flattened, is_of
 from consort.model import FileInput, FunctionInput, Golden, PythonReference
 from consort.model.problems import nearest

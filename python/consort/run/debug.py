@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.errors import BadInput, SystemFails
+from consort.base.errors import BadInput, SystemFails
 from consort.model import Configuration, System
 from consort.model.kinds import STAND_IN
 from consort.model.problems import nearest

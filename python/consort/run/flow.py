@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
+from consort.base.progress import Progress
 from consort.judge import Expected, Verdict, judge
 from consort.judge.bounds import Bounds
 from consort.judge.changes import changes_section
@@ -24,7 +25,6 @@ from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration
 from consort.plan import Plan
 from consort.prepare import Prepared as PreparedMachine
-from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import JOBS
 from consort.record.stays import in_modes, stays_of

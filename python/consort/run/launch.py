@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.progress import Progress
 from consort.plan import Plan
-from consort.progress import Progress
 from consort.record.ran import write_plan
 from consort.record.raw import MANIFEST
 from consort.run import sanitizer

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from consort.errors import BadInput, EnvironmentLacks
-from consort.files import replace_file
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.files import replace_file
+from consort.base.runtime import Process, runtime_folder
 from consort.plan import Plan
 from consort.plan.stored import restored, stored
 from consort.record.ran import Ran
 from consort.run.data import struct_dtype
-from consort.runtime import Process, runtime_folder
 
 PURPOSE = "runs"
 # A word behind the page: 1 and the number of the mode that is asked for; 0: taken.

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from consort.cpus import usable_cpus
-from consort.errors import BadInput
+from consort.base.cpus import usable_cpus
+from consort.base.errors import BadInput
 from consort.plan import Plan
 from consort.prepare import Prepared, prepared
 from consort.run.options import Options, duration_of

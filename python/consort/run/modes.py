@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.analysis.mode_changes import ModeBounds, bounds_in_modes
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.judge import Verdict
 from consort.judge.changes import Change, unseen_requests
 from consort.judge.disturbance import DISTURBED

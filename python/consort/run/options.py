@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import BadDescription, Configuration, System
 from consort.model.problems import nearest

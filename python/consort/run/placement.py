@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from consort.cpus import usable_cpus
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.cpus import usable_cpus
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.plan import Plan
 from consort.plan.over_links import links_of
 from consort.plan.recorded import carried

@@ -13,7 +13,7 @@ from consort.analysis.figures import Figures, MissingFigure
 from consort.analysis.mode_changes import published_at_deadline
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.scratchpad import moved
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import BadDescription
 from consort.plan import ModePlans, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.arrivals import releasing

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from consort.errors import EnvironmentLacks
-from consort.progress import Progress
+from consort.base.errors import EnvironmentLacks
+from consort.base.progress import Progress
 
 # Causes for which the machine is to blame, not Consort and not the user's description.
 LACKING = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import FileInput, FunctionInput, PythonReference
 from consort.plan import Plan, PlannedTask
 from consort.run.config import TaskData

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import PythonReference
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import BadDescription, Figure, Footprint, Size, System
 from consort.model.document import Location
 from consort.model.kinds import STAND_IN

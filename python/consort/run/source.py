@@ -13,12 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
+from consort.base.render import Templates
 from consort.model.kinds import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.over_links import link_of
 from consort.plan.recorded import carried
-from consort.render import Templates
 
 # The header of a program of this machine, also in virtual time; boards have their own.
 LINUX = "consort/linux/executive/catalogue.hpp"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.judge.stops import Stops, stops_of
 from consort.probe.measure import measure
 

@@ -12,7 +12,7 @@ from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.scratchpad import moved
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import BadDescription, System
 from consort.plan import Plan, PlannedTask, plan_of
 from consort.plan.arrivals import releasing

@@ -11,10 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import get_args
 
-from consort import arguments
 from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.system import analyze_system
-from consort.errors import BadInput
+from consort.base import arguments
+from consort.base.errors import BadInput
 from consort.model import Duration, System
 from consort.plan import Plan, plan_of
 from consort.plan.make import released_for, subject_of

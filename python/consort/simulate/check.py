@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from consort.analysis.result import Bound
-from consort.errors import SystemFails
+from consort.base.errors import SystemFails
 from consort.model import Duration
 from consort.record.status import SLICES
 from consort.simulate.build import Prepared

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort import _engine
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.simulate.build import Prepared
 from consort.simulate.rows import JOBS, SLICES
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.judge import Limit
 from consort.plan import Plan
 from consort.simulate.build import prepare

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from consort.analysis.deliveries import transfers
 from consort.analysis.figures import Figures, MissingFigure
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.plan import Plan
 from consort.plan.over_links import link_of
 

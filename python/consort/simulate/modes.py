@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from consort import _engine
 from consort.analysis.mode_changes import ModeBounds, mode_plans, published_at_deadline
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.judge.changes import Change, unseen_requests
 from consort.model import System
 from consort.plan import Plan

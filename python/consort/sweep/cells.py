@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System, platform_from_data, system_from_data
 from consort.sweep.figures import parameters_of
 from consort.sweep.load import Loaded

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
-from consort.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_DESCRIPTION, read_bytes
 from consort.model import BadDescription, System, load_system
 from consort.model.document import Document, read_document
 from consort.model.problems import nearest

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from consort import __version__
-from consort.files import replace_file
+from consort.base.files import replace_file
 from consort.report.page import environment_rows, templates
 from consort.sweep.cells import Cells
 from consort.sweep.figures import FIGURES, SHARES, column_of, figures_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from consort.files import written_whole
+from consort.base.files import written_whole
 from consort.sweep.cells import Cells
 from consort.sweep.figures import FIGURES, SHARES, column_of, provenance_of
 from consort.sweep.store import as_stored

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from consort.progress import Progress, silent
+from consort.base.progress import Progress, silent
 from consort.run.process import stop_if_asked
 from consort.sweep.batches import Batches
 from consort.sweep.cells import Cells

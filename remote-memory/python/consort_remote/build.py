@@ -9,9 +9,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from consort.builds import digest, kept
-from consort.ccache import for_make
-from consort.errors import ConsortError, EnvironmentLacks
+from consort.base.errors import ConsortError, EnvironmentLacks
+from consort.toolchain.builds import digest, kept
+from consort.toolchain.ccache import for_make
 
 from consort_remote.source import need_folder
 

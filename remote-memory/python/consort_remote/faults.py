@@ -8,7 +8,7 @@ import signal
 import subprocess
 from typing import Any
 
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.remote_memory import OPTION, Server
 
 from consort_remote.toolchain import remote_part

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.remote_memory import OPTION, Server
 
 from consort_remote.pager import key_of, socket_of

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from consort.builds import digest, kept
-from consort.errors import EnvironmentLacks, SystemFails
-from consort.initramfs import archive_of
+from consort.base.errors import EnvironmentLacks, SystemFails
+from consort.toolchain.builds import digest, kept
+from consort.toolchain.initramfs import archive_of
 
 from consort_remote.kernel import Kernel, Machine, module, sources
 

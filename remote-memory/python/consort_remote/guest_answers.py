@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from consort.errors import EnvironmentLacks, SystemFails
+from consort.base.errors import EnvironmentLacks, SystemFails
 
 from consort_remote.qmp import Monitor, Refused
 

@@ -15,10 +15,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort import debian
-from consort.builds import digest, kept
-from consort.errors import EnvironmentLacks, SystemFails
-from consort.source import cache_folder
+from consort.base.errors import EnvironmentLacks, SystemFails
+from consort.toolchain import debian
+from consort.toolchain.builds import digest, kept
+from consort.toolchain.source import cache_folder
 from filelock import FileLock
 
 from consort_remote.source import need_folder

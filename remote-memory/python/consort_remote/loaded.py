@@ -7,7 +7,7 @@ import errno
 import os
 from pathlib import Path
 
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 
 SYS = Path("/sys")
 # Errors that another use, another link state or more time could change: the segment is as it was.

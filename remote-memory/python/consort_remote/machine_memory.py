@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from consort.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
 
 from consort_remote.guest_answers import TICK_S, grown, removed, shrunk, taken
 from consort_remote.pager import Attachment

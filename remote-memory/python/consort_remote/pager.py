@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.runtime import checked_name, runtime_folder, socket_path
 from consort.model.quantities import Size
 from consort.model.textvalue import WrongValue
 from consort.remote_memory import PAGE as PAGE
-from consort.runtime import checked_name, runtime_folder, socket_path
 
 from consort_remote.toolchain import remote_part
 

@@ -7,8 +7,8 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.runtime import expect_own_peer, runtime_folder, socket_path
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.runtime import expect_own_peer, runtime_folder, socket_path
 
 from consort_remote.pager import Attachment
 

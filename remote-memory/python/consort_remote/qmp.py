@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 
 # The patience with QEMU itself, which answers at once unless the machine is starved.
 ANSWER_S = 60.0

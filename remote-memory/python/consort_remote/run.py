@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consort.errors import SystemFails
+from consort.base.errors import SystemFails
 
 from consort_remote.build import configuration, simulation
 from consort_remote.source import need_folder

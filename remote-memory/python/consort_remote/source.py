@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 
 _PACKAGE = Path(__file__).resolve().parent
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from consort.errors import SystemFails
+from consort.base.errors import SystemFails
 
 from consort_remote import build
 from consort_remote.source import need_folder

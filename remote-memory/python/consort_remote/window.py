@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.runtime import expect_own_peer, runtime_folder, socket_path
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.runtime import expect_own_peer, runtime_folder, socket_path
 
 from consort_remote.build import simulation
 from consort_remote.run import harness

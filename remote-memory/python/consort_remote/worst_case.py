@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 # Parameters of the RTL, with their defaults.
 ROOM = 512  # beats of read answers that a port keeps room for (port_read)

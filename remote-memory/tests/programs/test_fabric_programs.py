@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort_remote.pager import Attachment
 from consort_remote.toolchain import FABRIC_HEADER
 from effort import PATIENCE

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort_remote.pager import HUGE_PAGE, Attachment
 from remote_server import RemoteServer, serving
 from test_pager import PROGRAM

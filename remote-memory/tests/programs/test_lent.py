@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort_remote import machine_memory
 from effort import PATIENCE
 from remote_server import RemoteServer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort_remote import loaded
 from consort_remote.commands.remote import command
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from consort.errors import EnvironmentLacks
-from consort.initramfs import archive_of
+from consort.base.errors import EnvironmentLacks
+from consort.toolchain.initramfs import archive_of
 from consort_remote import guest, kernel
 from effort import PATIENCE
 from guest_drivers import drivers

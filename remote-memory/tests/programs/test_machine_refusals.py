@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from consort.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
 from consort_remote import machine_memory
 from consort_remote.commands.remote import command
 from fake_qemu import Event, FakeQemu, deleted, ost

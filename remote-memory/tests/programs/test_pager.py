@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort_remote.pager import Attachment, key_of, made_key, preloadable
 from remote_server import RemoteServer
 

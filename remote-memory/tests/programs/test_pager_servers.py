@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort_remote.pager import Attachment
 from effort import PATIENCE
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort_remote import qmp
 from fake_qemu import FakeQemu
 

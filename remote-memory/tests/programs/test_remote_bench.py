@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort_bench.registry import Options
 from consort_remote_bench import remote
 

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort_bench.registry import Options
 from consort_remote import pager
 from consort_remote_bench import remote_workloads, swap_here

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort_remote import build
 
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from consort.errors import EnvironmentLacks, SystemFails
+from consort.base.errors import EnvironmentLacks, SystemFails
 from consort_bench.published import experiment_folder, read_published
 from consort_bench.registry import Options
 from consort_remote.run import Beats

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort_bench.published import experiment_folder
 from consort_bench.registry import Options
 from consort_remote import synthesis

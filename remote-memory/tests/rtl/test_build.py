@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from consort.errors import ConsortError
+from consort.base.errors import ConsortError
 from consort_remote import build
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from consort.errors import ConsortError
+from consort.base.errors import ConsortError
 from consort_remote import build
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from consort.errors import ConsortError
+from consort.base.errors import ConsortError
 from consort_remote import build, run
 from consort_remote.worst_case import Share, access_64, bound
 from consort_remote_bench.remap import FLOOD

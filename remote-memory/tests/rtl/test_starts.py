@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from consort.errors import SystemFails
+from consort.base.errors import SystemFails
 from consort_remote import build, run
 
 ROOT = Path(__file__).parents[2]

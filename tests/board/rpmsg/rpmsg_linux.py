@@ -15,12 +15,12 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from consort import debian
+from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.board.description import LinuxSpec
-from consort.builds import digest, kept
-from consort.errors import EnvironmentLacks, SystemFails
-from consort.initramfs import archive_of
-from consort.source import cache_folder, need_source_tree
+from consort.toolchain import debian
+from consort.toolchain.builds import digest, kept
+from consort.toolchain.initramfs import archive_of
+from consort.toolchain.source import cache_folder, need_source_tree
 from filelock import FileLock
 
 OWN = ("virtio_rpmsg_bus", "rpmsg_ns", "rpmsg_char", "rpmsg_ctrl")

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 from board_support import ROOT, board_with_linux
+from consort.base.errors import EnvironmentLacks
 from consort.board import qemu, rtlinux
 from consort.board.control_block import BYTES, ControlBlock
 from consort.board.description import BoardSpec
 from consort.board.image import build_image
-from consort.errors import EnvironmentLacks
 from effort import PATIENCE
 from rpmsg_linux import fetched, first_files
 

@@ -13,7 +13,7 @@ from consort.analysis import accelerators
 from consort.analysis.accelerators import _Search
 from consort.analysis.result import Bound
 from consort.analysis.system import response_times
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import BadDescription, System
 from consort.plan import plan
 from consort.simulate.build import prepare

@@ -14,7 +14,7 @@ import ticks
 from consort.analysis import bandwidth
 from consort.analysis.bandwidth import Regulated, regulated
 from consort.analysis.system import response_times
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.exchange.sag import jobs_of

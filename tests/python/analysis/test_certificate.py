@@ -16,7 +16,7 @@ from consort.analysis.coq import check
 from consort.analysis.system import analyze_system
 from consort.analysis.uniprocessor import fixed_priority
 from consort.analysis.unitask import UniTask
-from consort.errors import SystemFails
+from consort.base.errors import SystemFails
 from consort.plan import plan
 from effort import PATIENCE
 from test_rta import AVIONICS, PUBLISHED, make

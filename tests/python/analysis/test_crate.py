@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort_bench.programs import rust_peer
 from crate import MODES, held, random_sets
 

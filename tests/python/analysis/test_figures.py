@@ -15,7 +15,7 @@ from consort.analysis.figures import Figures, remedy_of
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, response_times
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import (
     BadDescription,
     Platform,

@@ -19,7 +19,7 @@ from consort import _engine
 from consort.analysis.held import Held
 from consort.analysis.inheritance import MOST, assigned, blocking_together, heaviest, waits
 from consort.analysis.system import response_times
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.model import BadDescription

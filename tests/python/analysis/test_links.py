@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system
+from consort.base.errors import BadInput
 from consort.cli import main
-from consort.errors import BadInput
 from consort.model import BadDescription, Platform, System, platform_from_data, system_from_data
 from consort.plan import plan, problems_of
 from consort.simulate.build import prepare

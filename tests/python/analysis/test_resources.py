@@ -18,7 +18,7 @@ import ticks
 from consort import _engine
 from consort.analysis.resources import Held, longest_blocking
 from consort.analysis.system import response_times
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.exchange.sag import jobs_of

@@ -11,7 +11,7 @@ import free
 import pytest
 from consort import _engine
 from consort.analysis.system import response_times
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.exchange.sag import jobs_of

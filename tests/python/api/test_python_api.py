@@ -18,13 +18,13 @@ import consort
 import numpy as np
 import pyarrow.compute as pc
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import BadDescription, Duration, System
 from consort.record import list_runs
 
 ROOT = Path(__file__).parents[3]
 VEHICLE = ROOT / "examples" / "vehicle" / "system.yaml"
-FUNCTIONS = [name for name in consort.__all__ if not name.startswith("_")]
+FUNCTIONS = [name for name in consort.__all__ if name.islower() and not name.startswith("_")]
 DESCRIPTION = """\
 consort: 1
 platform: linux-host
@@ -79,6 +79,14 @@ def test_every_function_is_there_and_has_a_signature_and_words() -> None:
     assert "stand_ins" in inspect.signature(consort.run).parameters
     with pytest.raises(AttributeError, match="no attribute 'lode'"):
         _ = consort.lode
+
+
+def test_errors_are_caught_by_their_public_names() -> None:
+    for error, status in ((consort.BadInput, 2), (consort.EnvironmentLacks, 3), (consort.SystemFails, 1)):
+        assert issubclass(error, consort.ConsortError)
+        assert error.exit_status == status
+    with pytest.raises(consort.BadInput, match="no-such-file"):
+        consort.load("no-such-file.yaml")
 
 
 def test_the_page_names_every_function_and_parameter() -> None:

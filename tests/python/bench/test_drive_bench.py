@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort.judge import Row, TaskCount, Verdict
 from consort_bench import drive
 from consort_bench.registry import Options

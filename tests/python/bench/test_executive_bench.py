@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from consort.base.errors import EnvironmentLacks
+from consort.base.progress import silent
 from consort.cli import cli
-from consort.errors import EnvironmentLacks
-from consort.progress import silent
 from consort_bench import executive
 from consort_bench.executive_rounds import Executive, Round, cyclictest_round, cyclictest_said, round_of
 

@@ -14,8 +14,8 @@ import click
 import pytest
 from click.testing import CliRunner
 from consort import __version__
+from consort.base.errors import EnvironmentLacks
 from consort.cli import COMMANDS, cli, plug_ins
-from consort.errors import EnvironmentLacks
 from consort.remote_memory import parse_servers
 from effort import PATIENCE
 from loops import for_each

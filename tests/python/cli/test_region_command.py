@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from consort.cli import main
-from consort.source import cpp_tree
+from consort.toolchain.source import cpp_tree
 
 pytest.importorskip("consort._engine", reason="the native module is not built")
 BYTES = 65536

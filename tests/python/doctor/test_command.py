@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from consort.cli import main
-from consort.toolchain import tool
+from consort.toolchain.compiler import tool
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.amalthea.importer import import_amalthea
 from consort.exchange.delays import fill_in_delays
 from consort.exchange.priorities import Order

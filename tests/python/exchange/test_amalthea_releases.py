@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.amalthea.importer import import_amalthea
 from consort.exchange.result import Imported
 from consort.model import platform_from_data, system_from_data

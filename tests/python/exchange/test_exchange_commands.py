@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from consort.base.errors import BadInput
 from consort.cli import main
-from consort.errors import BadInput
 from consort.exchange.result import write_files
 
 DATA = Path(__file__).parent / "data"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.model import System

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from consort.analysis.system import response_times
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
 from consort.exchange.rtapp import import_rtapp

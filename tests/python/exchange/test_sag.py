@@ -7,7 +7,7 @@ import itertools
 from typing import Any
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.sag import HEADER, export_sag
 from effort import examples

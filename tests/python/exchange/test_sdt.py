@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.sdt import import_sdt
 from consort.model import platform_from_data
 

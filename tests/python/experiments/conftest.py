@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort_bench.pair import choose_cpus, program
 from effort import PATIENCE
 

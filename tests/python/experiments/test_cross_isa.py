@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from consort.model import load_platform
-from consort.source import need_source_tree
+from consort.toolchain.source import need_source_tree
 from consort_bench import cross_isa
 from consort_bench.cross_isa_points import (
     largest_error,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.record import load_run
 from consort_bench.papers import run
 from consort_bench.registry import BENCHMARKS, Options

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort_bench.published import Published, experiment_folder, read_published
 
 TABLE1 = ("taming-edge-computing", "table1")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from consort.base.errors import BadInput
 from consort.cli import main
-from consort.errors import BadInput
 from consort.generate import PartitionOptions, files, make_plan
 from consort.model import platform_from_data, system_from_data
 

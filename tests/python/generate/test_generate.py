@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from consort.base.errors import BadInput
 from consort.cli import main
-from consort.errors import BadInput
 from consort.generate import FORMATS, PartitionOptions, Plan, files, make_plan
 from consort.generate.plan import ranges
 from consort.model import load_system, system_from_data

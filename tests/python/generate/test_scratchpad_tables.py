@@ -16,10 +16,10 @@ from typing import Any
 import free
 import pytest
 from consort.analysis.system import analyze_system
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.board import board_named
 from consort.board.image import compile_options
 from consort.cli import main
-from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.generate import TableOptions, Tables, make_tables, table_files, write_together
 from consort.generate.objects import measure
 from consort.model import System, load_system, platform_from_data, system_from_data

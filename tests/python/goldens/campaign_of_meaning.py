@@ -31,7 +31,7 @@ from consort import _engine
 from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import Duration, Platform, System, load_system, system_from_data
 from consort.plan import ModePlans, Plan, plan, plan_in_modes
 from consort.run.build import reads_its_plan

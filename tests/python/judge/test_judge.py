@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.judge import Bounds, Expected, Limit, Verdict, judge
 from consort.judge.verdict import Row
 from consort.model import Tolerance

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import BadDescription, load_platform, load_system
 from corpus import BASES, Case, cases
 from effort import examples

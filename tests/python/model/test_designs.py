@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import (
     BadDescription,
     Duration,

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 from consort.analysis.uniprocessor import UniTask, fixed_priority
+from consort.base.errors import BadInput
 from consort.cli import main
-from consort.errors import BadInput
 from consort.model import load_system
 from consort.place.call import place
 from consort.place.thresholds import choose_thresholds, greatest, stack_of

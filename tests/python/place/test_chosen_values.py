@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 from consort.analysis.system import analyze_system
 from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
+from consort.base.errors import BadInput
 from consort.cli import cli
-from consort.errors import BadInput
 from consort.model import load_system
 from consort.place.cuts import Cuts
 from consort.place.evaluate import Evaluator

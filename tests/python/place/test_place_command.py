@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.system import analyze_system
+from consort.base.errors import BadInput
 from consort.cli import cli
-from consort.errors import BadInput
 from consort.model import load_system
 from consort.place import goals
 from consort.plan import plan

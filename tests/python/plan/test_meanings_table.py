@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import BadDescription, load_system
 from consort.plan import plan, problems_of
 from consort.plan.meanings import CELLS, ROWS, TARGETS, page

@@ -10,8 +10,8 @@ from typing import Any
 
 import free
 import pytest
+from consort.base.errors import BadInput
 from consort.cli import main
-from consort.errors import BadInput
 from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
 from consort.plan import TARGETS, plan, plan_in_modes, problems_of
 from consort.plan.show import text_of

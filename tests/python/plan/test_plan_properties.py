@@ -11,7 +11,7 @@ from typing import Any
 import free
 import pytest
 from consort.analysis.system import analyze_system
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System, load_system, platform_from_data, system_from_data
 from consort.plan import Plan, plan
 from consort.plan.stored import restored, stored

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.prepare import left_over, prepared, watchdog
 from consort.prepare.settings import show_mask
 from prepare_support import FILES, WANTED, list_task, until, values

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from consort.base.errors import EnvironmentLacks
 from consort.cli import main
-from consort.errors import EnvironmentLacks
 from consort.model import Platform, load_platform, load_system
 from consort.model.platform import figures_in, platform_from_data
 from consort.probe import measure, platform_data

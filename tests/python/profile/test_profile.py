@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from consort.base.errors import BadInput, SystemFails
 from consort.commands.profile import margin_of
-from consort.errors import BadInput, SystemFails
 from consort.model import load_system
 from consort.plan import plan
 from consort.profile import Observation, Proposal, edited, proposals

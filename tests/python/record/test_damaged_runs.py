@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_RECORD
 from consort.commands import compare, report, runs
-from consort.errors import BadInput
-from consort.limits import LARGEST_RECORD
 from consort.record import RawRun, RunWriter
 from consort.record.store import open_run
 from synthetic import make_jobs, write_raw

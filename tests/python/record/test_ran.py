@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from consort.errors import BadInput, ConsortError
+from consort.base.errors import BadInput, ConsortError
 from consort.model import load_system
 from consort.plan import Plan, plan
 from consort.plan.over_links import link_of

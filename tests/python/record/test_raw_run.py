@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record import IncompleteRun, RawRun
 from synthetic import make_activity, make_jobs, write_raw
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record import summarise
 from consort.record.summary import buckets_of, histogram
 from consort.record.ticks import to_ns

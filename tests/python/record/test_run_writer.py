@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.record import RawRun, Run, RunWriter, default_root, list_runs, load_run
 from synthetic import PERIOD_NS, TICKS_PER_SECOND, make_activity, make_jobs, write_raw
 

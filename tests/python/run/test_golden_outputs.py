@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import load_system
 from consort.plan import plan
 from consort.run.data import golden_outputs

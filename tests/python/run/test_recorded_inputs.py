@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import FileInput, FunctionInput, load_system
 from consort.run.data import made_rows
 from consort.run.inputs import Source, as_structs, read_inputs, read_recording, resample

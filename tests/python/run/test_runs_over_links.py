@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.judge import Verdict, judge
 from consort.model import load_system
 from consort.plan import problems_of

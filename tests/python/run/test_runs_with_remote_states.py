@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import BadDescription
 from consort.model.platform import find_platform, load_platform
 from consort.record.status import EVENTS

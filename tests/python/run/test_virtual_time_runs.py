@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from consort import _engine
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import load_system
 from consort.plan import plan, problems_of
 from consort.run.plan_image import ARRIVAL, EXECUTION

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.runtime import Process, runtime_folder
 from consort.plan import Plan
 from consort.record.store import list_runs
 from consort.report.live import live_data, live_lines
 from consort.run.live import Announcement, SummaryReader, live_run, live_runs, page_bytes
-from consort.runtime import Process, runtime_folder
 from effort import PATIENCE
 from made_plan import made_plan
 from run_support import CONSORT, LOCAL, both, consort, describe, wait_for

@@ -18,7 +18,7 @@ import small
 from consort import _engine
 from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.system import analyze_system
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.model import System, load_system, system_from_data
 from consort.plan import problems_of
 from consort.simulate.build import prepare

@@ -19,8 +19,8 @@ from consort.analysis.result import Bound
 from consort.analysis.scratchpad import bound_three_phase
 from consort.analysis.system import analyze_system
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
+from consort.base.errors import BadInput
 from consort.cli import cli
-from consort.errors import BadInput
 from consort.judge.chains import Hop, chain_times
 from consort.model import BadDescription, load_system
 from consort.plan import plan_of

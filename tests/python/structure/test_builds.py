@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from consort.builds import UNUSED_S, digest, kept, sweep
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.toolchain.builds import UNUSED_S, digest, kept, sweep
 from effort import PATIENCE
 from filelock import FileLock
 

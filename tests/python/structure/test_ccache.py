@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from consort.base.errors import BadInput
 from consort.board.image import build
-from consort.errors import BadInput
 
 LOG = 'echo "$@" >> {log}; exec "$@"'
 

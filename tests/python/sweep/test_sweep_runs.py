@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import distributed
 import pyarrow.parquet as pq
 import pytest
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.sweep import cluster
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import load_sweep

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from consort import toolchain
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort.model import system_from_data
 from consort.run import build
-from consort.toolchain import FLAGS
+from consort.toolchain import compiler as toolchain
+from consort.toolchain.compiler import FLAGS
 
 
 @pytest.fixture

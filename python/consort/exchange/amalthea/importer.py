@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.amalthea.chains import read_chains
 from consort.exchange.amalthea.channels import read_channels
 from consort.exchange.amalthea.extras import apply_extras

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote_plus, unquote_plus
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.amalthea.migration import Release, migrate
 from consort.exchange.amalthea.migration.tree import keys, made
 from consort.exchange.amalthea.values import Reader

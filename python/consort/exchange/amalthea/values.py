@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 from consort.exchange.xmltree import Element
 
 # Exponents beyond this are no times, sizes or frequencies, and would fill the memory when read exactly.

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from consort.errors import EnvironmentLacks, SystemFails
+from consort.base.errors import EnvironmentLacks, SystemFails
 from consort_bench.programs import locked_environment
 from consort_bench.registry import goal
 from consort_remote.source import need_folder

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort_bench.programs import cpp_program
 from consort_bench.registry import BenchResult, Options, goal
 

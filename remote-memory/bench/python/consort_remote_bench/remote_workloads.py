@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 from consort_bench.registry import BenchResult, Options, goal
 from consort_bench.run_folder import series
 from consort_remote import pager

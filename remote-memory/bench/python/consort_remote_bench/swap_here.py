@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 
 from consort_remote_bench.remote_programs import Workload
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+from consort.base.errors import BadInput
 from consort.commands.options import size_of
-from consort.errors import BadInput
 
 from consort_remote import loaded
 from consort_remote.commands import remote_machine

@@ -10,8 +10,8 @@ from typing import TypeGuard
 
 import click
 from click.core import ParameterSource
+from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf, nanoseconds_of
-from consort.errors import BadInput
 
 from consort_remote.qmp import Monitor
 

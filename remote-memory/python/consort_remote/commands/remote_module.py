@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 
 import click
+from consort.base.errors import SystemFails
+from consort.base.progress import progress_bar
 from consort.commands.options import ChoiceOf
-from consort.errors import SystemFails
-from consort.progress import progress_bar
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 TESTS = {

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import click
+from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf, nanoseconds_of, size_of
-from consort.errors import BadInput
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from consort.text import visible
+from consort.base.text import visible
 
 
 class ConsortError(Exception):

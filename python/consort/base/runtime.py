@@ -16,7 +16,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 
 # As the first word of a command's arguments, in a list of options (a=b,c=d) and in a socket's path of at most
 # 107 characters, such a name is nothing but a name.

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 LARGEST_SEED = 2**64 - 1
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 
 
 class Archive:

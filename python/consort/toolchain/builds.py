@@ -19,8 +19,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from consort.errors import EnvironmentLacks
-from consort.source import cache_folder
+from consort.base.errors import EnvironmentLacks
+from consort.toolchain.source import cache_folder
 
 UNUSED_S = 30 * 24 * 3600
 _DAY_S = 24 * 3600

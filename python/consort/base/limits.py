@@ -9,7 +9,7 @@ import stat
 import time
 from pathlib import Path
 
-from consort.errors import BadInput
+from consort.base.errors import BadInput
 
 MIB = 1 << 20
 # 10,000 tasks in full are about 3 MiB.

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.runtime import Process, checked_name, private_folder, runtime_folder, socket_path
 from consort.board import qemu, session
 from consort.board.session import Board
-from consort.errors import BadInput, EnvironmentLacks
-from consort.runtime import Process, checked_name, private_folder, runtime_folder, socket_path
 from consort_remote import window
 
 OTHER = 65534
@@ -156,8 +156,8 @@ def test_down_ends_no_process_that_has_only_the_number(
     runtime: Path, sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from click.testing import CliRunner
+    from consort.base.errors import SystemFails
     from consort.commands import board
-    from consort.errors import SystemFails
 
     folder = session.boards_folder() / "mps2"
     folder.mkdir(mode=0o700)

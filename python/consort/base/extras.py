@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 
 # The imported module -> the extra of pyproject.toml.
 EXTRA_OF = {

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
+from consort.base.text import obeyed, visible
 from consort.commands import analyze, check, plan, runs, simulate
-from consort.errors import BadInput, ConsortError, EnvironmentLacks
 from consort.record import RunWriter
-from consort.text import obeyed, visible
 
 RED = "\x1b[31mred"
 DESCRIPTION = {

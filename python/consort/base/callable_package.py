@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from consort.extras import naming_extras
+from consort.base.extras import naming_extras
 
 
 class CallablePackage(ModuleType):

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from consort import standstill
-from consort.standstill import Standstill, with_children, withheld_s
+from consort.base import standstill
+from consort.base.standstill import Standstill, with_children, withheld_s
 
 
 class Clock:

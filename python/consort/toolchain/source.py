@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from consort.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def source_tree() -> Path | None:

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base of all sub-packages: errors, arguments, files, limits, progress. It imports none of them."""
