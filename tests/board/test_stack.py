@@ -119,9 +119,9 @@ def test_one_job_a_level_counts(tmp_path: Path) -> None:
     assert levels(FIXED) == [one.bytes for one in built.stacks["rv64-0"].levels]
     fixed, edf, not_preemptive = (levels(p) for p in (FIXED, "edf", "fixed-priority-non-preemptive"))
     assert len(fixed) == len(edf) == 3 and not_preemptive == fixed[:1] and min(fixed) > 512
-    # The ranks are 3, 2 and 1: the least urgent is preempted by the most urgent one only, then by none.
-    assert levels(FIXED, {"t2": 2}) == fixed[:2] and levels(FIXED, {"t2": 3}) == fixed[:2]
-    assert levels(FIXED, {"t2": 3, "t1": 3}) == fixed[:1]
+    # The ranks are 0, 1 and 2: the least urgent is preempted by the most urgent one only, then by none.
+    assert levels(FIXED, {"t2": 1}) == fixed[:2] and levels(FIXED, {"t2": 0}) == fixed[:2]
+    assert levels(FIXED, {"t2": 0, "t1": 0}) == fixed[:1]
 
 
 @pytest.mark.parametrize(

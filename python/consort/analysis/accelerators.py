@@ -194,7 +194,7 @@ class _Search:
     ) -> int | str:
         others: list[tuple[int, int, int]] = []
         for client in self.plan.accelerators[name].clients:
-            if client.rank <= own.rank:
+            if client.rank >= own.rank:
                 continue
             response = responses.get(client.task)
             if response is None:
@@ -217,7 +217,7 @@ class _Search:
         accelerator = self.plan.accelerators[name]
         longest = 0
         for client in accelerator.clients:
-            if client.rank >= own.rank:
+            if client.rank <= own.rank:
                 continue
             mine = self._asks_at(client.task, name)
             if not mine and accelerator.arbitration != "budget":
@@ -227,7 +227,7 @@ class _Search:
 
     def _among_budgets(self, name: str, own: PlannedClient) -> int | str:
         """A bound on a request's wait from when it may begin: no more than others' budgets."""
-        above = [client for client in self.plan.accelerators[name].clients if client.rank > own.rank]
+        above = [client for client in self.plan.accelerators[name].clients if client.rank < own.rank]
         wait = self._blocking(name, own)
         if isinstance(wait, str):
             return wait

@@ -134,7 +134,7 @@ def _order(plan: Plan, channel: PlannedChannel, reader: str) -> tuple[int | None
     levels = levels_of(plan, source.core)
     if not core.policy.startswith("fixed-priority") or levels[source.name] == levels[sink.name]:
         return None, None
-    if source.rank > sink.rank:
+    if source.rank < sink.rank:
         return lateness(plan, source), None
     held = any(plan.tasks[name].threshold is not None or plan.tasks[name].sections for name in core.tasks)
     if core.policy == "fixed-priority" and not held:

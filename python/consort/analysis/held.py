@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Held:
-    """A section of a job: how long it holds a resource, and the rank that it has meanwhile."""
+    """A section of a job: how long it holds a resource, and the urgency that it has meanwhile."""
 
     task: str
-    rank: int
+    urgency: int
     """The larger, the more urgent; under earliest deadline first the relative deadline, negated."""
     resource: str
     length: int
     ceiling: int
-    """The rank of the most urgent task that uses it: that of the holder, or the highest it inherits."""
+    """The urgency of the most urgent task that uses it: that of the holder, or the highest it inherits."""
     times: int = 1
     inherits: bool = False

@@ -53,13 +53,13 @@ def sections_of(plan: Plan, core: str) -> list[Held]:
 def level_of(plan: Plan, name: str) -> int:
     """A task's urgency to those that hold resources on its core."""
     task = plan.tasks[name]
-    return -task.deadline_ps if plan.cores[task.core].policy == "edf" else task.rank
+    return -task.deadline_ps if plan.cores[task.core].policy == "edf" else -task.rank
 
 
 def longest_under_edf(held: Iterable[Held], level: int) -> Held | None:
     """The longest section that a task of a shorter deadline than its own may want; else as
     `longest_blocking`."""
-    blocking = (one for one in held if one.rank < level and one.ceiling > one.rank)
+    blocking = (one for one in held if one.urgency < level and one.ceiling > one.urgency)
     return max(blocking, key=lambda one: one.length, default=None)
 
 
@@ -81,17 +81,18 @@ def waits_of(plan: Plan, held: Sequence[Held], name: str) -> int:
     return waits(held, name) if policy == "fixed-priority" else 0
 
 
-def longest_blocking(held: Iterable[Held], rank: int) -> Held | None:
-    """The longest section of a less urgent task that a task of this rank may have to wait for."""
-    blocking = (one for one in held if one.rank < rank <= one.ceiling)
+def longest_blocking(held: Iterable[Held], urgency: int) -> Held | None:
+    """The longest section of a less urgent task that a task of this urgency may have to wait for."""
+    blocking = (one for one in held if one.urgency < urgency <= one.ceiling)
     return max(blocking, key=lambda one: one.length, default=None)
 
 
 def blockers_of(plan: Plan, held: Sequence[Held], names: Sequence[str]) -> tuple[frozenset[int], ...]:
     """The tasks whose sections each task may have to wait for, by their places in `names`."""
-    ranks = [level_of(plan, name) for name in names]
+    urgencies = [level_of(plan, name) for name in names]
     return tuple(
-        frozenset(names.index(one.task) for one in held if one.rank < rank <= one.ceiling) for rank in ranks
+        frozenset(names.index(one.task) for one in held if one.urgency < urgency <= one.ceiling)
+        for urgency in urgencies
     )
 
 

@@ -231,7 +231,7 @@ def master_of(
                 remote=remote,
                 # Offsets are made use of where no job gives the core up.
                 offset=task.offset_ps if moments and not task.sporadic else None,
-                threshold=None if task.threshold is None else len(names) - task.threshold,
+                threshold=task.threshold,
                 distances=least_distances(task),
                 late=late.ps,
             )

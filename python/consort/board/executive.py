@@ -176,9 +176,8 @@ def _in_time(where: Placement) -> list[int]:
 
 def _urgency(core: PlannedCore, task: PlannedTask) -> int:
     """The task's key, the smaller the more urgent; above it what a key must be below to preempt its job."""
-    released = len(core.tasks)
-    limit = released if core.policy == "fixed-priority-non-preemptive" else task.threshold or task.rank
-    return (released - task.rank) | (released - limit) << 32
+    limit = task.rank if task.threshold is None else task.threshold
+    return task.rank | (0 if core.policy == "fixed-priority-non-preemptive" else limit) << 32
 
 
 def _task_values(

@@ -217,7 +217,7 @@ def _levels(policy: str, tasks: Sequence[PlannedTask]) -> Iterator[list[PlannedT
     elif policy == "edf":
         yield from ([task] for task in tasks)
     else:
-        for rank in sorted({task.rank for task in tasks}):
+        for rank in sorted({task.rank for task in tasks}, reverse=True):
             yield [task for task in tasks if task.rank == rank]
 
 
@@ -238,7 +238,7 @@ def _largest_pile(levels: Sequence[Level], plan: Plan) -> tuple[Level, ...]:
     for level in reversed(levels):
         task = plan.tasks[level.tasks[0]]
         limit = task.rank if task.threshold is None else task.threshold
-        above = [pile for pile in piles if pile[0] > limit]
+        above = [pile for pile in piles if pile[0] < limit]
         _, most, on_top = max(above, key=lambda pile: pile[1], default=(0, 0, ()))
         piles.append((task.rank, level.bytes + most, (level, *on_top)))
     return max(piles, key=lambda pile: pile[1])[2]

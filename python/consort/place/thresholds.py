@@ -150,7 +150,7 @@ def _tasks(whole: Plan, core: str) -> tuple[list[UniTask], int]:
 def _limit(whole: Plan, name: str) -> int:
     """The place among the tasks of its core of the first that does not preempt it."""
     task = whole.tasks[name]
-    return len(whole.cores[task.core].tasks) - (task.rank if task.threshold is None else task.threshold)
+    return task.rank if task.threshold is None else task.threshold
 
 
 def _stack(whole: Plan, name: str) -> int:

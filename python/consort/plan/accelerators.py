@@ -80,16 +80,16 @@ def _planned(system: System, given: Accelerator) -> PlannedAccelerator:
         )
         for name, one in given.operations.items()
     }
-    ranked = sorted(given.clients, key=lambda task: given.clients[task].priority or 0)
+    ranked = sorted(given.clients, key=lambda task: given.clients[task].priority or 0, reverse=True)
     clients, at = [], 0
     for task, client in given.clients.items():
         slot = 0 if client.slot is None else client.slot.picoseconds
-        rank = 0 if given.arbitration == "tdma" else 1 + ranked.index(task)
+        rank = 0 if given.arbitration == "tdma" else ranked.index(task)
         share = (0 if time is None else time.picoseconds for time in (client.budget, client.period))
         clients.append(PlannedClient(task, rank, at, slot, *share))
         at += slot
     if given.arbitration != "tdma":
-        clients.sort(key=lambda client: -client.rank)
+        clients.sort(key=lambda client: client.rank)
     return PlannedAccelerator(given.on, given.arbitration, at, memory, operations, tuple(clients))
 
 

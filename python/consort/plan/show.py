@@ -285,7 +285,7 @@ def _done(task: PlannedTask) -> Iterator[str]:
         times = f" {one.times} times" if one.times > 1 else ""
         yield f"asks {one.accelerator} for {one.operation}{times}"
     if task.threshold is not None:
-        yield f"preempted above rank {task.threshold} only"
+        yield f"preempted by ranks below {task.threshold} only"
     if task.accesses is not None:
         yield f"accesses memory {task.accesses} times"
     if task.remote_state is not None:

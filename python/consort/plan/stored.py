@@ -17,7 +17,7 @@ from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size
 from consort.plan.types import Plan
 
 # Raised where an older reader would take a plan for another one.
-FORM = 1
+FORM = 2
 # The figures of a description; the unit tells which it is.
 Value = Duration | Size | DataRate | Frequency | Energy | int
 

@@ -68,7 +68,7 @@ def _by_urgency(system: System, core: str, names: Iterable[str]) -> list[str]:
 
 
 def _ranks(system: System, core: str, names: list[str]) -> dict[str, int]:
-    return {name: len(names) - place for place, name in enumerate(names)}
+    return {name: rank for rank, name in enumerate(names)}
 
 
 def bindings(system: System, name: str, key: str) -> tuple[Binding, ...]:
@@ -175,12 +175,12 @@ def _remote_state(system: System, given: RemoteState) -> PlannedRemoteState:
 
 
 def _threshold(system: System, task: Task) -> int | None:
-    """The highest rank of its core that its preemption threshold keeps waiting."""
+    """The first rank of its core, the most urgent first, that its preemption threshold keeps waiting."""
     if task.preemption_threshold is None:
         return None
     order = system.priorities(task.released_by)
     names = released_on(system, task.released_by)
-    return sum(order[name] <= task.preemption_threshold for name in names)
+    return sum(order[name] > task.preemption_threshold for name in names)
 
 
 def give_up(deadline_ps: int) -> int:
@@ -217,7 +217,7 @@ def plan_resources(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str
     for name, resource in system.resources.items():
         users = [task for task in tasks.values() if any(s.resource == name for s in task.sections)]
         if users:
-            users.sort(key=lambda task: -task.rank)
+            users.sort(key=lambda task: task.rank)
             cores = tuple(dict.fromkeys(task.core for task in users))
             names = tuple(task.name for task in users)
             found[name] = PlannedResource(resource.protocol, names, cores, users[0].rank)

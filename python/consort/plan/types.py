@@ -175,9 +175,9 @@ class PlannedTask:
     """The core that computes it, where it is offloaded."""
     execution: Execution
     rank: int
-    """On its core: 1 is the least urgent."""
+    """On its core: 0 is the most urgent."""
     threshold: int | None
-    """A job that has begun is preempted only by tasks of a rank above it; None: above its own."""
+    """A job that has begun is preempted only by tasks of a rank below it; None: below its own."""
     worker_rank: int | None
     release: Release
     arrival: str | None

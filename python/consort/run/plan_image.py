@@ -198,10 +198,8 @@ class _Image:
         }
         if task is None:
             return row | self._rows("distances", self.times, []) | self._rows("ends", self.ends, [])
-        core = plan.cores[task.core]
-        # In the plan 1 is the least urgent.
-        row["core"], row["rank"] = self.cores.index(task.core), len(core.tasks) - task.rank
-        row["threshold"] = row["rank"] if task.threshold is None else len(core.tasks) - task.threshold
+        row["core"], row["rank"] = self.cores.index(task.core), task.rank
+        row["threshold"] = task.rank if task.threshold is None else task.threshold
         row["on_miss"] = task.on_miss
         row["skips"] = task.execution != "three-phase"
         row["one_in_flight"] = name in self.keeps
@@ -228,7 +226,7 @@ class _Image:
         if task.worker is not None:
             assert task.worker_rank is not None
             row["worker"] = self.cores.index(task.worker)
-            row["worker_rank"] = len(plan.cores[task.worker].serves) - task.worker_rank
+            row["worker_rank"] = task.worker_rank
         if not self.timed:
             # For stand-ins. Computing cannot be stretched: they take their time.
             row["wcet"], row["bcet"] = task.wcet_ps or 0, task.bcet_ps or 0

@@ -149,7 +149,8 @@ def _task(
         made.arrival = list(plan.tasks).index(channel.writer), channel.communication == "let"
     made.offset, made.jitter = task.offset_ps, task.jitter_ps
     made.deadline = task.deadline_ps
-    made.priority, made.threshold = task.rank, task.threshold
+    # The simulator's priorities count up.
+    made.priority, made.threshold = -task.rank, None if task.threshold is None else -task.threshold
     if task.wcet_ps is None or task.bcet_ps is None:
         kind = plan.processor_of(task.name)
         problems.append(
@@ -189,7 +190,7 @@ def _offload(
     plan = figures.plan
     assert task.worker is not None and task.worker_rank is not None
     made.offloaded = True
-    made.worker_priority = task.worker_rank
+    made.worker_priority = -task.worker_rank
     if made.wcet == 0:
         problems.append(
             _problem(plan, f"tasks.{task.name}.wcet", "an offloaded job takes some time; write more than 0")

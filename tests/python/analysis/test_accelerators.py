@@ -177,7 +177,7 @@ def without_throttle(*_given: Any) -> int:
 
 
 def one_budget(search: Any, name: str, own: Any) -> Any:
-    above = [c for c in search.plan.accelerators[name].clients if c.rank > own.rank]
+    above = [c for c in search.plan.accelerators[name].clients if c.rank < own.rank]
     blocking = search._blocking(name, own)
     return blocking if isinstance(blocking, str) else blocking + sum(c.budget_ps for c in above)
 

@@ -80,7 +80,7 @@ def attack(seed: int, *, how: str = "multisets", blind: bool = False, runs: int 
         blocking = 0 if longest is None else longest.length + own
         described.append(UniTask(str(i), task.wcet, task.period, task.period, task.jitter, blocking))
     blockers = tuple(
-        frozenset(int(h.task) for h in held if h.rank < count - i <= h.ceiling and not blind)
+        frozenset(int(h.task) for h in held if h.urgency < count - i <= h.ceiling and not blind)
         for i in range(count)
     )
     bounds = bounds_of(described, blocks, per_set, switch, blockers, how)

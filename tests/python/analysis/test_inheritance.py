@@ -38,15 +38,15 @@ Waits = Callable[[Sequence[Held], str], int]
 INHERITED = {"bus": {"protocol": "priority-inheritance"}}
 
 
-def blocking_of(held: Sequence[Held], rank: int) -> int:
-    return sum(one.length for one in blocking_together(held, rank))
+def blocking_of(held: Sequence[Held], urgency: int) -> int:
+    return sum(one.length for one in blocking_together(held, urgency))
 
 
 def attack_with_locks(seed: int, blocking: Blocking = blocking_of) -> tuple[int, int, int]:
     random = Random(seed)
     programs, periods = locks.tiny(random)
     held = [
-        Held(one.task, one.rank, one.resource, one.length, one.ceiling, inherits=True)
+        Held(one.task, one.urgency, one.resource, one.length, one.ceiling, inherits=True)
         for one in held_of(programs)
     ]
     count = len(programs)
@@ -171,27 +171,27 @@ def test_neither_exceeds_the_bound_on_many_systems() -> None:
     assert violated == 0 and held > 20_000
 
 
-def by_hand(held: Sequence[Held], rank: int) -> list[Held]:
-    return [one for one in held if one.rank < rank <= one.ceiling]
+def by_hand(held: Sequence[Held], urgency: int) -> list[Held]:
+    return [one for one in held if one.urgency < urgency <= one.ceiling]
 
 
-def one_section(held: Sequence[Held], rank: int) -> int:
+def one_section(held: Sequence[Held], urgency: int) -> int:
     """The blocking of a ceiling protocol."""
-    return max((one.length for one in by_hand(held, rank)), default=0)
+    return max((one.length for one in by_hand(held, urgency)), default=0)
 
 
-def own_only(held: Sequence[Held], rank: int) -> int:
+def own_only(held: Sequence[Held], urgency: int) -> int:
     """It forgets jobs that block because they keep a more urgent one waiting."""
-    own = {one.resource for one in held if one.rank == rank}
-    return blocking_of([one for one in held if one.resource in own], rank)
+    own = {one.resource for one in held if one.urgency == urgency}
+    return blocking_of([one for one in held if one.resource in own], urgency)
 
 
-def shorter(held: Sequence[Held], rank: int) -> int:
-    return max(0, blocking_of(held, rank) - 1)
+def shorter(held: Sequence[Held], urgency: int) -> int:
+    return max(0, blocking_of(held, urgency) - 1)
 
 
 BLOCKINGS: dict[str, Blocking] = {
-    "no blocking": lambda held, rank: 0,
+    "no blocking": lambda held, urgency: 0,
     "one section": one_section,
     "only its own resources": own_only,
     "a tick less": shorter,
@@ -348,7 +348,7 @@ def test_what_executes_refuses_it(target: Any) -> None:
 
 def test_plan_and_mast_say_the_protocol() -> None:
     made = plan(described(TASKS, INHERITED), "analysis")
-    assert "bus m4-0 priority-inheritance 3 high 2us, low 8us 2 times" in " ".join(text_of(made).split())
+    assert "bus m4-0 priority-inheritance 0 high 2us, low 8us 2 times" in " ".join(text_of(made).split())
     text = export_mast(described(TASKS, INHERITED), Report())
     assert 'Type => Priority_Inheritance_Resource,\n  Name => "bus");' in text
     assert "Ceiling => 3" not in text

@@ -33,8 +33,8 @@ from consort.simulate.engine import simulate
 Blocking = Callable[[Iterable[Held], int], int]
 
 
-def blocking_of(held: Iterable[Held], rank: int) -> int:
-    found = longest_blocking(held, rank)
+def blocking_of(held: Iterable[Held], urgency: int) -> int:
+    found = longest_blocking(held, urgency)
     return 0 if found is None else found.length
 
 
@@ -185,23 +185,25 @@ def longest(held: Iterable[Held], counts: Callable[[Held], bool]) -> int:
     return max((one.length for one in held if counts(one)), default=0)
 
 
-def own_only(held: Iterable[Held], rank: int) -> int:
+def own_only(held: Iterable[Held], urgency: int) -> int:
     """Blocking by resources that the task itself uses: it forgets those whose ceiling it is below."""
     held = list(held)
-    own = {one.resource for one in held if one.rank == rank}
-    return longest(held, lambda one: one.rank < rank <= one.ceiling and one.resource in own)
+    own = {one.resource for one in held if one.urgency == urgency}
+    return longest(held, lambda one: one.urgency < urgency <= one.ceiling and one.resource in own)
 
 
 MUTANTS: dict[str, Blocking] = {
-    "no blocking": lambda held, rank: 0,
+    "no blocking": lambda held, urgency: 0,
     "only its own resources": own_only,
-    "a ceiling too low by one": lambda held, rank: longest(held, lambda o: o.rank < rank < o.ceiling),
-    "the ceiling of the least urgent user": lambda held, rank: longest(
-        held, lambda o: o.rank < rank <= min(p.rank for p in held if p.resource == o.resource)
+    "a ceiling too low by one": lambda held, urgency: longest(
+        held, lambda o: o.urgency < urgency < o.ceiling
     ),
-    "a section shorter by a tick": lambda held, rank: max(0, blocking_of(held, rank) - 1),
-    "the shortest section": lambda held, rank: min(
-        (o.length for o in held if o.rank < rank <= o.ceiling), default=0
+    "the ceiling of the least urgent user": lambda held, urgency: longest(
+        held, lambda o: o.urgency < urgency <= min(p.urgency for p in held if p.resource == o.resource)
+    ),
+    "a section shorter by a tick": lambda held, urgency: max(0, blocking_of(held, urgency) - 1),
+    "the shortest section": lambda held, urgency: min(
+        (o.length for o in held if o.urgency < urgency <= o.ceiling), default=0
     ),
 }
 
@@ -222,7 +224,7 @@ def test_two_jobs_with_one_resource_would_be_found() -> None:
 def test_a_published_example() -> None:
     """Three tasks, two of which share a resource of the middle one's ceiling: Baker's B by hand."""
     held = [Held("low", 1, "r", 7, 2), Held("mid", 2, "r", 3, 2), Held("low", 1, "s", 4, 3)]
-    assert [blocking_of(held, rank) for rank in (3, 2, 1)] == [4, 7, 0]
+    assert [blocking_of(held, urgency) for urgency in (3, 2, 1)] == [4, 7, 0]
 
 
 # Descriptions.
@@ -301,9 +303,9 @@ def test_without_preemption_nothing_wants_what_is_held() -> None:
 def test_the_plan_has_the_ceiling_and_prints_it() -> None:
     made = plan(described(), "analysis")
     resource = made.resources["bus"]
-    assert (resource.ceiling, resource.users, resource.cores) == (3, ("high", "low"), ("m4-0",))
+    assert (resource.ceiling, resource.users, resource.cores) == (0, ("high", "low"), ("m4-0",))
     text = " ".join(text_of(made).split())
-    assert "bus m4-0 priority-ceiling 3 high 2us, low 8us 2 times" in text
+    assert "bus m4-0 priority-ceiling 0 high 2us, low 8us 2 times" in text
 
 
 @pytest.mark.parametrize(

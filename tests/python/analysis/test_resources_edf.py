@@ -98,7 +98,7 @@ MUTANTS: dict[str, Blocking] = {
     "no blocking": lambda held, level: 0,
     "a tick less": lambda held, level: max(0, blocking_of(held, level) - 1),
     "only what its own deadline is the ceiling of": lambda held, level: max(
-        (o.length for o in held if o.rank < level == o.ceiling), default=0
+        (o.length for o in held if o.urgency < level == o.ceiling), default=0
     ),
 }
 

@@ -189,7 +189,7 @@ def described(
 
 def test_a_description_is_analysed_and_simulated_with_its_thresholds() -> None:
     system = described()
-    assert [task.threshold for task in plan(system, "analysis").tasks.values()] == [None, 3, 2]
+    assert [task.threshold for task in plan(system, "analysis").tasks.values()] == [None, 0, 1]
     found = response_times(system)
     assert [bound.response for bound in found] == [40 * 10**6, 75 * 10**6, 95 * 10**6]
     assert all(bound.schedulable for bound in found)
@@ -266,7 +266,7 @@ def test_beside_priority_inheritance_it_is_refused() -> None:
 
 def test_the_plan_shows_it_and_exports_say_that_they_leave_it_out() -> None:
     system = described()
-    assert "preempted above rank 2 only" in " ".join(text_of(plan(system, "analysis")).split())
+    assert "preempted by ranks below 1 only" in " ".join(text_of(plan(system, "analysis")).split())
     for export in (export_mast, export_rtapp, partial(export_sag, core="m-0")):
         report = Report()
         export(system, report=report)

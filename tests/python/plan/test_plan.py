@@ -72,11 +72,11 @@ class TestVehicle:
         assert slot is not None
         assert (slot.length_ps, slot.phase_ps, slot.round_ps) == (60 * 10**6, 0, 60 * 10**6)
 
-    def test_ranks_count_from_the_least_urgent(self) -> None:
+    def test_ranks_count_from_the_most_urgent(self) -> None:
         ranks = {name: task.rank for name, task in self.made.tasks.items() if task.core == "r5f-0"}
-        assert ranks == {"wheel-speed": 5, "drive-control": 4, "brake": 3, "grip-estimate": 2, "body": 1}
+        assert ranks == {"wheel-speed": 0, "drive-control": 1, "brake": 2, "grip-estimate": 3, "body": 4}
         assert {n: t.worker_rank for n, t in self.made.tasks.items() if t.worker} == {
-            "drive-control": 2,
+            "drive-control": 0,
             "grip-estimate": 1,
         }
 
@@ -207,7 +207,7 @@ class TestRefusals:
         assert refused(system(tasks), stand_ins=True) == []
         made = plan(system(tasks), stand_ins=True)
         assert made.cores["w-0"].serves == ("a", "b")
-        assert {name: task.worker_rank for name, task in made.tasks.items()} == {"a": 2, "b": 1}
+        assert {name: task.worker_rank for name, task in made.tasks.items()} == {"a": 0, "b": 1}
 
     def test_a_worker_serves_by_urgency(self) -> None:
         offloaded = {"on": "w-0", "master": "m-0", "execution": "offloaded"}
