@@ -10,7 +10,6 @@ from math import lcm
 from consort.analysis.arrivals import shortest
 from consort.analysis.channel_bounds import holds
 from consort.analysis.deliveries import Delivery
-from consort.analysis.equals import levels_of
 from consort.analysis.result import Bound, in_words
 from consort.model.kinds import SEMANTICS
 from consort.plan import Plan, PlannedChannel, PlannedTask
@@ -131,8 +130,7 @@ def _order(plan: Plan, channel: PlannedChannel, reader: str) -> tuple[int | None
     apart = source.core != sink.core or link_of(plan, channel) is not None
     if apart or any(task.execution != "local" or task.waits for task in (source, sink)):
         return None, None
-    levels = levels_of(plan, source.core)
-    if not core.policy.startswith("fixed-priority") or levels[source.name] == levels[sink.name]:
+    if not core.policy.startswith("fixed-priority") or source.rank == sink.rank:
         return None, None
     if source.rank < sink.rank:
         return lateness(plan, source), None

@@ -15,7 +15,6 @@ from consort.analysis.cache_costs import cache_costs
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
 from consort.analysis.deliveries import Delivery, deliveries, delivery_between
-from consort.analysis.equals import levels_of
 from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, check_together
 from consort.analysis.offload import (
@@ -186,7 +185,6 @@ def master_of(
     # Where no task has an offset, nobody says that they begin together.
     moments = any(plan.tasks[name].has_offset for name in names) and not pages_on(plan, core)
     used = [switch.used, late.used, used_by(figures, held), reload.used if sets is None else sets.used]
-    levels = levels_of(plan, core)
     tasks = []
     for name in names:
         task = plan.tasks[name]
@@ -225,7 +223,7 @@ def master_of(
                 jitter=task.jitter_ps + late.ps,
                 # It may have been preempted before it comes to block.
                 blocking=sum(one.length + (reload.ps if sets is None else max(sets.own)) for one in blocking),
-                level=levels[name],
+                level=task.rank,
                 suspension=suspension,
                 stretches=task.suspensions,
                 remote=remote,
@@ -293,7 +291,7 @@ def _link(plan: Plan, name: str, bound: Bound) -> Link:
         interval=task.deadline_ps,
         core=task.core,
         by_priority=core.policy.startswith("fixed-priority") and task.execution == "local" and not task.waits,
-        level=levels_of(plan, task.core)[name],
+        level=task.rank,
     )
 
 

@@ -231,16 +231,17 @@ def _counted(plan: Plan, tasks: Sequence[PlannedTask], levels: Iterable[Level]) 
 def _largest_pile(levels: Sequence[Level], plan: Plan) -> tuple[Level, ...]:
     """The jobs of which each preempts the one below that need most together.
 
-    `levels` have one task each, the least urgent first.
+    The least urgent of `levels` comes first.
     """
     # The rank of the lowest, bytes, and levels from the lowest on.
     piles: list[tuple[int, int, tuple[Level, ...]]] = []
     for level in reversed(levels):
-        task = plan.tasks[level.tasks[0]]
-        limit = task.rank if task.threshold is None else task.threshold
+        tasks = [plan.tasks[name] for name in level.tasks]
+        # Any of them may be the one that is preempted.
+        limit = max(task.rank if task.threshold is None else task.threshold for task in tasks)
         above = [pile for pile in piles if pile[0] < limit]
         _, most, on_top = max(above, key=lambda pile: pile[1], default=(0, 0, ()))
-        piles.append((task.rank, level.bytes + most, (level, *on_top)))
+        piles.append((tasks[0].rank, level.bytes + most, (level, *on_top)))
     return max(piles, key=lambda pile: pile[1])[2]
 
 

@@ -29,7 +29,7 @@ def deadline_order(problem: Problem, tasks: Sequence[str]) -> tuple[str, ...]:
 
 
 def ranked(plan: Plan, order: Sequence[str]) -> Plan:
-    """A plan whose cores take their tasks in another order."""
+    """A plan whose cores take their tasks in another order, each at a rank of its own."""
     place = {name: at for at, name in enumerate(order)}
     cores = {
         name: replace(
@@ -39,7 +39,13 @@ def ranked(plan: Plan, order: Sequence[str]) -> Plan:
         )
         for name, core in plan.cores.items()
     }
-    return replace(plan, cores=cores)
+    ranks = {task: rank for core in cores.values() for rank, task in enumerate(core.tasks)}
+    at_workers = {task: rank for core in cores.values() for rank, task in enumerate(core.serves)}
+    tasks = {
+        name: replace(task, rank=ranks[name], worker_rank=at_workers.get(name))
+        for name, task in plan.tasks.items()
+    }
+    return replace(plan, cores=cores, tasks=tasks)
 
 
 def audsley(

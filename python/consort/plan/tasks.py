@@ -68,7 +68,11 @@ def _by_urgency(system: System, core: str, names: Iterable[str]) -> list[str]:
 
 
 def _ranks(system: System, core: str, names: list[str]) -> dict[str, int]:
-    return {name: rank for rank, name in enumerate(names)}
+    if system.scheduling_of(core).policy == "edf":
+        return {name: rank for rank, name in enumerate(names)}
+    order = system.priorities(core)
+    ranks = {priority: rank for rank, priority in enumerate(dict.fromkeys(order[name] for name in names))}
+    return {name: ranks[order[name]] for name in names}
 
 
 def bindings(system: System, name: str, key: str) -> tuple[Binding, ...]:
@@ -160,7 +164,6 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         else PlannedCacheSets(task.cache_sets.evicting, task.cache_sets.useful),
         accesses=None if task.accesses is None else task.accesses.most,
         remote_state=None if task.remote_state is None else _remote_state(system, task.remote_state),
-        priority=task.priority,
         has_offset=task.has_offset,
         has_bcet=task.bcet is not None,
         accesses_from=None if task.accesses is None else task.accesses.provenance,
@@ -180,7 +183,7 @@ def _threshold(system: System, task: Task) -> int | None:
         return None
     order = system.priorities(task.released_by)
     names = released_on(system, task.released_by)
-    return sum(order[name] > task.preemption_threshold for name in names)
+    return len({order[name] for name in names if order[name] > task.preemption_threshold})
 
 
 def give_up(deadline_ps: int) -> int:

@@ -175,7 +175,8 @@ class PlannedTask:
     """The core that computes it, where it is offloaded."""
     execution: Execution
     rank: int
-    """On its core: 0 is the most urgent."""
+    """On its core: 0 is the most urgent. Tasks of one rank are served in the order of their releases; none
+    preempts another."""
     threshold: int | None
     """A job that has begun is preempted only by tasks of a rank below it; None: below its own."""
     worker_rank: int | None
@@ -225,8 +226,6 @@ class PlannedTask:
     """None: its state lies in local memory."""
     checkpoint: str | None = None
     """The memory to which each job writes what another core would go on from."""
-    priority: int | None = field(default=None, metadata=UNWRITTEN)
-    """The description's own."""
     has_offset: bool = field(default=False, metadata=UNWRITTEN)
     """True if the description states when the first job is due: 0 is such a moment, too."""
     has_bcet: bool = field(default=False, metadata=UNWRITTEN)

@@ -11,6 +11,8 @@ import pytest
 from consort.analysis.advice import advise
 from consort.analysis.system import analyze_system
 from consort.model import System, platform_from_data, system_from_data
+from consort.simulate.build import prepare
+from consort.simulate.engine import simulate
 from effort import examples
 
 PLATFORM = platform_from_data(
@@ -73,6 +75,19 @@ def test_two_threads_of_one_priority_wait_for_each_other() -> None:
     tasks = {"left": {"period": "100ms", "wcet": "20ms"}, "right": {"period": "100ms", "wcet": "30ms"}}
     system = describe({name: {**task, "priority": 10} for name, task in tasks.items()})
     assert bounds(system) == {"left": 50 * 10**9, "right": 50 * 10**9}
+
+
+@pytest.mark.parametrize("policy", ["fixed-priority", "fixed-priority-non-preemptive"])
+def test_the_thread_that_is_released_last_is_served_last(policy: str) -> None:
+    """Whichever stands first, it is not preempted by the other."""
+    right = {"period": "100ms", "wcet": "30ms", "priority": 10, "offset": "0us"}
+    left = {"period": "100ms", "wcet": "20ms", "priority": 10, "offset": "1us"}
+    for tasks in ({"left": left, "right": right}, {"right": right, "left": left}):
+        system = describe(tasks, scheduling={"m4": {"policy": policy}})
+        jobs = simulate(prepare(system), 10**11, choice="worst", trace=True).jobs
+        assert jobs is not None
+        last = jobs[jobs["task"] == list(tasks).index("left")][0]
+        assert last["finish"] - last["release"] == 50 * 10**9 - 10**6
 
 
 @pytest.mark.parametrize("policy", ["fixed-priority", "fixed-priority-non-preemptive"])

@@ -64,7 +64,8 @@ def systems(draw: st.DrawFn) -> System:
             task["on"] = f"spm-{draw(st.integers(0, 1))}"
             task["footprint"] = {"code": f"{draw(st.integers(1, 8))}KiB", "data": "1KiB"}
         if by_priority:
-            task["priority"] = order[number]
+            shared = kind == "local" and draw(st.booleans())
+            task["priority"] = -draw(st.integers(1, 2)) if shared else order[number]
         tasks[f"t{number}"] = task
     scheduling: dict[str, Any] = {"spm": {"policy": "three-phase", "slot": "auto"}}
     for core in range(3):
@@ -100,7 +101,10 @@ def test_every_plan_is_whole(system: System) -> None:
             (core.tasks, [made.tasks[name].rank for name in core.tasks]),
             (core.serves, [made.tasks[name].worker_rank for name in core.serves]),
         ):
-            assert ranks == list(range(len(names)))
+            if core.policy == "edf":
+                urgencies = {name: -place for place, name in enumerate(names)}
+            levels = sorted({urgencies[name] for name in names}, reverse=True)
+            assert ranks == [levels.index(urgencies[name]) for name in names]
             assert [urgencies[name] for name in names] == sorted((urgencies[n] for n in names), reverse=True)
     at = 0
     for name in made.three_phase_cores:

@@ -180,6 +180,17 @@ struct RunConfig {
     [[nodiscard]] bool waits_asleep(std::uint32_t mode, std::uint32_t core) const {
         return shared || image.core(mode, core).wait == plan::Wait::sleep;
     }
+    // True if a task is more urgent than all others that its core releases in a mode.
+    [[nodiscard]] bool most_urgent(std::uint32_t mode, std::uint16_t task) const {
+        const plan::Task& mine = image.task(mode, task);
+        for (std::uint32_t other = 0; other < image.head().tasks; ++other) {
+            const plan::Task& one = image.task(mode, other);
+            if (other != task && !one.rests && one.core == mine.core && one.rank <= mine.rank) {
+                return false;
+            }
+        }
+        return true;
+    }
     // The kernel's priorities count up: 1 is that of the least urgent of a core's tasks in a mode.
     [[nodiscard]] int level(std::uint32_t mode, std::uint32_t core, std::uint32_t rank) const {
         int tasks = 0;

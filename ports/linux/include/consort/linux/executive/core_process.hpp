@@ -190,7 +190,7 @@ class CoreProcess {
                     } else if (edf) {
                         run_edf(*tasks_[i], start);
                     } else {
-                        run_alone(*tasks_[i], start, i == 0);
+                        run_alone(*tasks_[i], start);
                     }
                 });
             }
@@ -220,12 +220,12 @@ class CoreProcess {
         return false;
     }
 
-    void run_alone(PreparedTask& task, Ticks start, bool most_urgent) {
+    void run_alone(PreparedTask& task, Ticks start) {
         begin(task, start);
         ReleaseWait wait(*core_);
         ThreadWatch watch(task.record(), index_);
         while (await_release(task)) {
-            const Ticks woke = wait.until(task.ready(), watch, task.index(), most_urgent);
+            const Ticks woke = wait.until(task.ready(), watch, task.index(), task.most_urgent());
             if (task.runner().passed(task.nominal(), woke)) {
                 continue;
             }
@@ -259,6 +259,13 @@ class CoreProcess {
         return go_on;
     }
 
+    // True if a job that is ready goes before another one on a core that serves its tasks in turn: of tasks
+    // of one rank the one that was released first.
+    [[nodiscard]] static bool goes_before(const PreparedTask& a, Ticks a_ready, const PreparedTask& b,
+                                          Ticks b_ready) noexcept {
+        return a.level() != b.level() ? a.level() > b.level() : a_ready < b_ready;
+    }
+
     void serve_in_turn(Ticks start) {
         for (auto& task : tasks_) {
             begin(*task, start);
@@ -281,11 +288,11 @@ class CoreProcess {
                     arrival_awaited = true;
                     continue;
                 }
-                if (task->ready() <= now) {
+                if (task->ready() > now) {
+                    earliest = std::min(earliest, task->ready());
+                } else if (next == nullptr || goes_before(*task, task->ready(), *next, next->ready())) {
                     next = task.get();
-                    break;
                 }
-                earliest = std::min(earliest, task->ready());
             }
             if (next == nullptr && arrival_awaited) {
                 sleep_for_doorbell(line.arrivals, line.arrivals_awaited, arrivals,
@@ -400,7 +407,7 @@ class CoreProcess {
             }
             if (next.due > Clock::now()) {
                 const Ticks woke =
-                    wait.until(next.due, watch, task.index(), !edf && most_urgent(member), member);
+                    wait.until(next.due, watch, task.index(), !edf && task.most_urgent(), member);
                 if (woke < next.due || member.called()) {
                     continue;
                 }
@@ -418,17 +425,13 @@ class CoreProcess {
         }
     }
 
-    // The most urgent of the core's tasks in the present mode.
-    [[nodiscard]] static bool most_urgent(const TaskMember& member) {
-        return member.task().planned().rank == 0;
-    }
-
     void serve_modes_in_turn(Ticks start) {
         begin_devices(start);
         ReleaseWait wait(*core_);
         ThreadWatch watch(events_, index_);
         while (!shared_->stopping()) {
             TaskMember* chosen = nullptr;
+            Ticks chosen_due = 0;
             Ticks earliest = TaskMember::never;
             bool over = true;
             bool active = false;
@@ -438,8 +441,10 @@ class CoreProcess {
                 earliest = std::min(earliest, next.due);
                 active = active || member->active();
                 const bool due = member->active() && next.due <= Clock::now();
-                if (due && (chosen == nullptr || member->task().level() > chosen->task().level())) {
+                if (due && (chosen == nullptr ||
+                            goes_before(member->task(), next.due, chosen->task(), chosen_due))) {
                     chosen = member.get();
+                    chosen_due = next.due;
                 }
             }
             if (over) {

@@ -320,6 +320,8 @@ class PreparedTask {
     // The kernel's priorities above the run's base: larger is more urgent.
     [[nodiscard]] int level() const noexcept { return level_; }
     [[nodiscard]] int threshold_level() const noexcept { return threshold_level_; }
+    // True if no other task of its core may keep the processor from it in the present mode.
+    [[nodiscard]] bool most_urgent() const noexcept { return most_urgent_; }
     [[nodiscard]] std::uint16_t index() const noexcept { return index_; }
     // True if the next release is known: by time always, by arrivals once its block is there.
     [[nodiscard]] bool released() noexcept { return !by_arrivals() || arrivals_.known(); }
@@ -405,6 +407,7 @@ class PreparedTask {
     void take_levels(std::uint32_t mode) noexcept {
         level_ = run_->level(mode, plan_->core, plan_->rank);
         threshold_level_ = run_->level(mode, plan_->core, plan_->threshold);
+        most_urgent_ = run_->most_urgent(mode, index_);
         sleeps_ = remote_ != nullptr && plan_->worker != plan::none && run_->waits_asleep(mode, plan_->core);
         worker_sleeps_ = plan_->worker != plan::none && run_->waits_asleep(mode, plan_->worker);
     }
@@ -584,6 +587,7 @@ class PreparedTask {
     PendingJob pending_{};
     int level_ = 0;
     int threshold_level_ = 0;
+    bool most_urgent_ = false;
     bool at_worker_ = false;  // its state is with the worker
     bool sleeps_ = false;
     bool worker_sleeps_ = false;
