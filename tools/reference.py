@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,51 +24,21 @@ HEAD = """\
 
 ## On one core
 
-*refused*: `consort check` refuses the pair. *no bound*: `consort analyze` gives none; `consort simulate` and
-`consort run` go on.
+*refused*: `consort check` refuses the pair, with its place and the reason. *no bound*: `consort analyze` says
+why it gives none; `consort simulate` and `consort run` go on.
 
-| feature | beside | why | |
-| --- | --- | --- | --- |
+| feature | beside | |
+| --- | --- | --- |
 """
 TARGETS = """
 ## Features that targets lack
 
-`consort check --for TARGET`, `consort plan`, `consort simulate` and `consort run` say so, with the place.
+`consort check --for TARGET`, `consort plan`, `consort simulate` and `consort run` name the place, the reason
+and what to write instead.
 
-| feature | targets | why |
-| --- | --- | --- |
+| feature | targets |
+| --- | --- |
 """
-
-
-class Word(str):
-    """A word that stands for a name, which messages put in quotes."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-WORDS = {
-    "core": Word("the core"),
-    "policy": Word("its policy"),
-    "task": Word("the task"),
-    "other": Word("another task"),
-    "execution": Word("another"),
-    "said": Word("the other"),
-    "beside": Word("it"),
-    "target": Word("the target"),
-    "key": Word("it"),
-    "away": Word("another task"),
-    "channel": Word("the channel"),
-    "device": Word("a device"),
-    "source": Word("the source"),
-    "platform": Word("the platform"),
-    "modes": Word("--mode …"),
-    "why": Word("no job is released by such blocks in simulated or virtual time"),
-}
-
-
-def spoken(why: str) -> str:
-    return why.format(**WORDS).replace("the core the core", "the core").replace("the device a", "a")
 
 
 def joined(rows: Iterable[tuple[str, ...]], column: int) -> list[tuple[str, ...]]:
@@ -77,21 +46,12 @@ def joined(rows: Iterable[tuple[str, ...]], column: int) -> list[tuple[str, ...]
     found: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         found.setdefault((*row[:column], "", *row[column + 1 :]), []).append(row[column])
-    return [(*rest[:column], ", ".join(said), *rest[column + 1 :]) for rest, said in found.items()]
+    return [(*rest[:column], "; ".join(said), *rest[column + 1 :]) for rest, said in found.items()]
 
 
 def page() -> str:
-    pairs = [
-        (
-            row.feature,
-            row.beside,
-            # The column before names it, so that rows of one reason join.
-            re.sub(f"'{row.beside}'( of the core)?", "it", spoken(row.why)),
-            "refused" if row.refused else "no bound",
-        )
-        for row in ROWS
-    ]
-    lacks = [(row.feature, ", ".join(row.targets), spoken(row.why)) for row in LACKS]
+    pairs = [(row.feature, row.beside, "refused" if row.refused else "no bound") for row in ROWS]
+    lacks = [(row.feature, ", ".join(row.targets)) for row in LACKS]
     lines = [
         [f"| {' | '.join(row)} |\n" for row in rows]
         for rows in (

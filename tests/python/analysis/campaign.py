@@ -91,7 +91,7 @@ UNNUMBERED = {"jitter-three-phase": "three-phase", "sizes": "–"}
 
 
 def table() -> str:
-    """The record as the table of docs/explanation/analyses.md."""
+    """The record as a table, a row for each term."""
     lines = ["| term | theorem | simulator | systems before | of the record | bounds |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for name, term in TERMS.items():
