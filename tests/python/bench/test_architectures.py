@@ -14,8 +14,10 @@ from consort_bench.registry import Options
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "design.md"
 
 
-def test_the_page_has_the_table_that_the_command_prints() -> None:
-    assert table(moved(model_of())) in PAGE.read_text(encoding="utf-8")
+def test_rows_of_the_page_are_rows_that_the_command_prints() -> None:
+    head, *rows = table(moved(model_of())).splitlines()
+    said = PAGE.read_text(encoding="utf-8").split(f"{head}\n", 1)[1].split("\n\n", 1)[0].splitlines()
+    assert len(said) > 5 and {*said} <= {*rows}
 
 
 def test_rows_are_of_the_model_in_the_slower_direction() -> None:
