@@ -29,7 +29,7 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets", "latency")
     help="Choose where each task of the system description FILE runs, and how urgent it is, so that every"
     " bound of `consort analyze` holds in every mode and an objective is best. What is said to be optimal is"
     " proven. Exit status 1: no placement holds, none was found in time, or the best one found is not proven"
-    " to be the best.",
+    " to be the best. 4: a figure that nobody gave decides whether one holds.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -172,7 +172,7 @@ def command(
     else:
         _show(placement, best, conflict, changes, output)
     if placement.found.status != "optimal":
-        sys.exit(1)
+        sys.exit(4 if placement.found.status == "undecided" else 1)
 
 
 def _show(
@@ -261,7 +261,7 @@ def _front(
     from consort.model import load_system
     from consort.place.call import front
     from consort.place.goals import WORDS
-    from consort.place.problem import Problem
+    from consort.place.show import left_out
 
     names = pareto.split(",")
     if len(names) != 2 or any(name not in OBJECTIVES for name in names):
@@ -272,7 +272,7 @@ def _front(
         )
     first, second = names[0], names[1]
     with progress_bar(as_json) as progress:
-        problem, points, whole = front(
+        search, points, whole = front(
             load_system(file),
             first,  # type: ignore[arg-type]
             second,  # type: ignore[arg-type]
@@ -283,7 +283,7 @@ def _front(
             seconds=seconds,
             progress=progress,
         )
-    assert isinstance(problem, Problem)
+    problem, missing = search.problem, search.evaluator.missing
     if as_json:
         found = [
             {
@@ -296,7 +296,9 @@ def _front(
             if other.outcome is not None
         ]
         names_of = [str(decision) for decision in problem.decisions]
-        click.echo(json.dumps({"whole": whole, "tasks": names_of, "points": found}, indent=1))
+        click.echo(
+            json.dumps({"whole": whole, "missing": [*missing], "tasks": names_of, "points": found}, indent=1)
+        )
     for one, other in () if as_json else points:
         assert other.outcome is not None
         moved = other.outcome.moved(problem)
@@ -305,12 +307,16 @@ def _front(
         changed = "".join(f"; {one} {value}" for one, value in problem.changed(other.outcome.choice))
         click.echo(f"{values}: moves {', '.join(moved) or 'none'}{changed}")
     if not as_json:
-        if not points:
-            text = "No placement holds: proven." if whole else "No placement was found in the time allowed."
+        if not points and whole and missing:
+            text = "Undecided: no placement is accepted without figures that nobody gave."
+        elif not points and whole:
+            text = "These analyses accept no placement: proven."
+        elif not points:
+            text = "No placement was found in the time allowed."
         elif whole:
             text = "This is all of the front: proven."
         else:
             text = "The front may go on: the time, or the number of points, was over."
-        click.echo(text)
+        click.echo("\n".join([text, *left_out(missing)]))
     if not whole or not points:
-        sys.exit(1)
+        sys.exit(4 if whole and missing else 1)

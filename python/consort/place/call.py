@@ -34,6 +34,8 @@ class Placement:
     """The description with the places and priorities that were chosen; as it was where there are none."""
     after: Bounds
     rounds: int
+    missing: tuple[str, ...]
+    """Figures for want of which alone placements were not accepted, by their places in the description."""
     value: int = 0
     """The objective's value, by the bounds of `system`."""
 
@@ -77,15 +79,16 @@ def place(
     if found.outcome is not None and found.outcome.values["moves"] < 0:
         fewest = search.best("moves", {best: found.value})
     before = bounds_of(problem, system)
+    missing = tuple(search.evaluator.missing)
     chosen = found if fewest is None or fewest.outcome is None else fewest
     if chosen.outcome is None:
-        return Placement(problem, found, fewest, before, system, before, search.rounds)
+        return Placement(problem, found, fewest, before, system, before, search.rounds, missing)
     made, after = settled(problem, chosen.outcome, best)
     failing = list(failing_of(problem, after))
     value = value_of(problem, chosen.outcome.choice, after, best)
     if failing or value < found.value:
         raise AssertionError(f"the placement is not what the search took it for: {failing or value}")
-    return Placement(problem, found, fewest, before, made, after, search.rounds, value)
+    return Placement(problem, found, fewest, before, made, after, search.rounds, missing, value)
 
 
 def _several(name: str, values: Collection[str]) -> list[str]:
@@ -107,7 +110,7 @@ def front(
     choose: Collection[str] = (),
     seconds: float = SECONDS,
     progress: Progress = silent,
-) -> tuple[Problem, list[tuple[Found, Found]], bool]:
+) -> tuple[Search, list[tuple[Found, Found]], bool]:
     """The placements of which none is better in one of two objectives and as good in the other.
 
     From the best in `first` on; and whether the front is whole, not cut off after `points` or by the time.
@@ -127,12 +130,12 @@ def front(
     while len(front) < points:
         one = search.best(first, floors)
         if one.outcome is None:
-            return problem, front, one.status == "infeasible"
+            return search, front, one.status in ("infeasible", "undecided")
         other = search.best(second, {**floors, first: one.value})
         if other.outcome is None:
-            return problem, front, False
+            return search, front, False
         front.append((one, other))
         if one.status != "optimal" or other.status != "optimal":
-            return problem, front, False
+            return search, front, False
         floors[second] = other.value + 1
-    return problem, front, False
+    return search, front, False

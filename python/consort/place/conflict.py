@@ -32,7 +32,7 @@ class Conflict:
 
     requirements: tuple[Requirement, ...]
     minimal: bool
-    """True if without any one of them there is a placement; else the time was over before that was known."""
+    """True if without any one of them there is a placement; else that is not known."""
     why: str = ""
     """The failure of the last placement that was looked at, if one task alone is in conflict."""
 
@@ -100,7 +100,7 @@ def conflict_of(problem: Problem, seconds: float, progress: Progress) -> Conflic
 def _feasible(
     problem: Problem, requirements: Sequence[Requirement], seconds: float
 ) -> tuple[bool | None, str]:
-    """True if a placement meets some requirements, None if the time was over; and the failing bound."""
+    """True if a placement meets some requirements, None if that is not known; and the failing bound."""
     if seconds <= 0:
         return None, ""
     names = {kind: {one.name for one in requirements if one.kind == kind} for kind in ("task", "chain")}
@@ -119,6 +119,6 @@ def _feasible(
     )
     search = Search(fewer, seconds)
     found = search.best("cores", any_will_do=True)
-    if found.status == "unknown":
+    if found.status in ("undecided", "unknown"):
         return None, ""
     return found.outcome is not None, search.why()

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from consort.analysis.lacking import lacking_figures
 from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, response_times
@@ -79,6 +80,8 @@ class Evaluator:
         self.problem = problem
         self.latencies = Latencies(problem)
         self.analyses = 0
+        self.missing: dict[str, None] = {}
+        """The places of figures for want of which alone a placement was not accepted."""
         self._parts: dict[Key, Part] = {}
         self._outcomes: dict[Choice, Outcome] = {}
         self._alone: dict[tuple[Decision, Place], Mapping[str | None, Bound]] = {}
@@ -176,7 +179,9 @@ class Evaluator:
             try:
                 system = part(self.problem, {decision: place}, {decision.task: None}, self._set(dict(values)))
                 for view in self._views(system, {decision}):
-                    bound = response_times(plan(system, "analysis", mode=view))[0]
+                    whole = plan(system, "analysis", mode=view)
+                    bound = response_times(whole)[0]
+                    self._note_missing([bound], whole)
                     if view not in found or _sooner(bound, found[view]):
                         found[view] = bound
             except BadDescription:
@@ -235,6 +240,7 @@ class Evaluator:
         slacks = []
         for one in plans.values():
             bounds = response_times(one if order is None else ranked(one, order))
+            self._note_missing(bounds, one)
             slacks.append(goals.slack_of(bounds))
             if slacks[-1] is None:
                 bad = next(b for b in bounds if not b.schedulable)
@@ -253,6 +259,7 @@ class Evaluator:
             return Outcome(choice, parts, why=str(error.problems[0]))
         self.analyses += 1
         failing = tuple(failing_of(self.problem, bounds))
+        self._note_missing(failing)
         if failing:
             return Outcome(choice, parts, system, bounds, failing=failing, why=failing[0].verdict())
         times = goals.reactions(self.problem, bounds)
@@ -260,6 +267,16 @@ class Evaluator:
         if times is not None:
             values["reaction"] = -sum(times.values())
         return Outcome(choice, parts, system, bounds, values, times or {})
+
+    def _note_missing(self, bounds: Collection[Bound], whole: Plan | None = None) -> None:
+        """Notes the figures that bounds lack, where none fails for another reason.
+
+        `whole`: the plan that they are of, whose other figures are then looked at as well.
+        """
+        failing = [bound for bound in bounds if not bound.schedulable]
+        if any(bound.missing for bound in failing) and all(bound.response is None for bound in failing):
+            lacking = [place for bound in failing for place in bound.missing]
+            self.missing |= dict.fromkeys(lacking if whole is None else lacking_figures(whole, failing))
 
 
 def _sooner(one: Bound, other: Bound) -> bool:

@@ -17,8 +17,9 @@ from consort.place.goals import Goal, check_goal, energy
 from consort.place.model import Model
 from consort.place.problem import Choice, Problem
 
-# optimal: proven; feasible: the time was over; infeasible: proven; unknown: the time was over before either.
-Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+# optimal, infeasible: proven; feasible, unknown: the time was over; undecided: every placement that is not
+# known to fail lacks a figure.
+Status = Literal["optimal", "feasible", "infeasible", "undecided", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class Search:
             answer = model.solve(left, None if incumbent is None else incumbent.choice)
             if answer.choice is None and answer.known:
                 if incumbent is None:
-                    return Found("infeasible", goal, None, 0, None)
+                    lacks = bool(self.evaluator.missing)
+                    return Found("undecided" if lacks else "infeasible", goal, None, 0, None)
                 raise AssertionError("a cut excludes a placement that holds")
             if answer.known:
                 # Cuts only lower what placements may reach.

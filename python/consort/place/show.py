@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +30,12 @@ def verdict(placement: Placement, goal: Goal) -> list[str]:
     words = WORDS[goal]
     if found.outcome is None:
         if found.status == "infeasible":
-            return ["No placement holds: proven."]
+            return ["These analyses accept no placement: proven."]
+        if found.status == "undecided":
+            return [
+                "Undecided: no placement is accepted without figures that nobody gave.",
+                *left_out(placement.missing),
+            ]
         return ["No placement was found in the time allowed, and none is shown not to exist (--time-limit)."]
     before = value_before(placement, goal)
     was = "it does not hold as it stands" if before is None else f"{words.value(before)} as it stands"
@@ -52,7 +57,14 @@ def verdict(placement: Placement, goal: Goal) -> list[str]:
         lines.append(f"{count}: no placement as good moves fewer.")
     else:
         lines.append(f"{count}; fewer may do.")
-    return lines
+    return [*lines, *left_out(placement.missing)]
+
+
+def left_out(missing: Collection[str]) -> list[str]:
+    """The figures without which placements were left out of the search, in words."""
+    if not missing:
+        return []
+    return [f"Left out: placements that rest on what nobody gave: {', '.join(missing)}"]
 
 
 def _of_settings(problem: Problem, choice: Choice) -> str:
@@ -76,7 +88,7 @@ def conflict_lines(conflict: Conflict) -> list[str]:
     if conflict.minimal:
         lines.append("Without any one of them there is a placement.")
     else:
-        lines.append("Fewer of them may be in conflict: the time was over.")
+        lines.append("Fewer of them may be in conflict: that is not known.")
     return lines
 
 
@@ -150,6 +162,7 @@ def as_data(
         "status": found.status,
         "placements_analysed": placement.rounds,
         "conflict": None if conflict is None else conflict_data(conflict),
+        "missing": list(placement.missing),
         "provenance": "bound",
     }
     if best.outcome is None:

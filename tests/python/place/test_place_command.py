@@ -150,8 +150,41 @@ def test_a_placement_has_the_time_base_of_the_run(tmp_path: Path, time_base: str
         file.write_text(head + tasks, encoding="utf-8")
         holds = all(bound.schedulable for bound in analyze_system(plan(load_system(file), "analysis")))
         assert holds == (time_base == "spin")
-        data = found(file, status=0 if holds else 1)
-        assert data["status"] == ("optimal" if holds else "infeasible")
+        data = found(file, status=0 if holds else 4)
+        assert data["status"] == ("optimal" if holds else "undecided")
+        assert data["missing"] == ([] if holds else ["cores.c.timer_lateness"])
+
+
+def test_nothing_is_proven_for_want_of_a_figure(folder: Path) -> None:
+    """Neither that no placement holds, nor that the best of some is the best of all without a word of it."""
+    (folder / "two.yaml").write_text(PLATFORM.replace(", timer_lateness: 0ns", ""), encoding="utf-8")
+    for arguments in ((), ("--best", "cores"), ("--best", "reaction")):
+        data = found(folder / "system.yaml", *arguments, status=4)
+        assert data["status"] == "undecided" and data["conflict"] is None
+        assert data["missing"] == ["cores.m4.timer_lateness"]
+    for arguments in ((), ("--pareto", "cores,slack")):
+        result = place(folder / "system.yaml", *arguments)
+        assert result.exit_code == 4
+        assert "Undecided" in result.output and "cores.m4.timer_lateness" in result.output
+        assert "proven" not in result.output
+
+
+def test_a_figure_that_only_some_placements_need_is_named_beside_the_best(folder: Path) -> None:
+    platform = PLATFORM + "  m4b: {processor: m4, count: 1, assumed: for this test, timer_lateness: 0ns}\n"
+    (folder / "two.yaml").write_text(platform, encoding="utf-8")
+    result = place(folder / "system.yaml")
+    assert result.exit_code == 0 and "Proven optimal" in result.output
+    assert "Left out" in result.output and "cores.m4b.context_switch" in result.output
+    assert found(folder / "system.yaml")["missing"] == ["cores.m4b.context_switch"]
+
+
+def test_a_limit_that_is_missed_whatever_a_figure_is_needs_no_figure(folder: Path) -> None:
+    platform = PLATFORM + "  m4b: {processor: m4, count: 1, assumed: for this test, context_switch: 1us}\n"
+    (folder / "two.yaml").write_text(platform, encoding="utf-8")
+    (folder / "system.yaml").write_text(
+        SYSTEM.replace("on: m4-0", "deadline: 5ms, on: m4-0", 1), encoding="utf-8"
+    )
+    assert found(folder / "system.yaml", "--keep", "pump", status=1)["status"] == "infeasible"
 
 
 def test_a_chain_is_a_requirement_too(folder: Path) -> None:
