@@ -66,8 +66,8 @@ def platform_summary(platform: Platform, file: Path) -> str:
     "check",
     epilog="Example: consort check system.yaml",
     help="Check FILE, a system description or a platform file: its form, its units, and that the files and"
-    " cores it names exist. All errors are reported together, one a line: file, line,"
-    " column, field, what is wrong, what would be right.",
+    " cores it names exist, and that it means something to one target at least. All errors are reported"
+    " together, one a line: file, line, column, field, what is wrong, what would be right.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -101,6 +101,11 @@ def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> i
 
             for mode in (None, *(checked.modes if chosen.in_modes else ())):
                 plan_for(checked, chosen.name, mode=mode, stand_ins=stand_ins)
+        elif isinstance(checked, System):
+            from consort.plan.make import refused_everywhere
+
+            if refused := refused_everywhere(checked):
+                raise BadDescription(refused)
     except BadDescription as error:
         if as_json:
             click.echo(json.dumps({"ok": False, "problems": error.to_json()}, indent=2, ensure_ascii=False))

@@ -70,6 +70,15 @@ def problems_of(
     return _planned(system, aim, mode, stand_ins, "described")[1]
 
 
+def refused_everywhere(system: System) -> list[BadInput]:
+    """What keeps a right description from being planned for any target, in any of its modes, each once."""
+    changes = system.mode_changes
+    modes = (None, *system.modes) if changes is None else tuple(changes.entered())
+    # An analysis asks least of a description: no steps, no data, no clock.
+    found = [problem for mode in modes for problem in problems_of(system, "analysis", mode=mode)]
+    return list({str(problem): problem for problem in found}.values())
+
+
 @dataclass(frozen=True)
 class ModePlans:
     """The plans of a run that goes from mode to mode."""

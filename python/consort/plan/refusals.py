@@ -37,7 +37,7 @@ class _Refusals:
         self._at = Places(whole.file, plan.mode, changed, whole.document)
 
     def problems(self) -> list[BadInput]:
-        rules = [self._communication, self._workers, self._dma, self._links]
+        rules = [self._communication, self._meanings, self._workers, self._dma, self._links]
         if self.target.executes:
             rules += [
                 self._steps,
@@ -107,6 +107,33 @@ class _Refusals:
                 f"the chain {wrong[0]!r} passes through the channel {name!r} too and is implicit; a channel"
                 " is written in one way: make both the same, or give one of them a channel of its own",
             )
+
+    def _meanings(self) -> Iterator[BadInput]:
+        """Checks that each channel is one that there is anywhere, and of which a bound could be."""
+        for name, channel in self.plan.channels.items():
+            here: Location = ("channels", name)
+            if channel.communication == "let" and channel.implementation != "versions":
+                given = self.whole.channels[name]
+                key = "implementation" if given.implementation is not None else "kind"
+                yield self._at(
+                    (*here, key),
+                    f"under logical execution time a channel is a ring of versions, each read from its"
+                    f" writer's deadline on, and no {channel.implementation}; write 'kind: sporadic' without"
+                    " 'implementation', or make its chains implicit",
+                )
+            if channel.implementation in ("queue", "mailbox") and len(channel.readers) > 1:
+                yield self._at(
+                    here,
+                    f"a block of a {channel.implementation} is taken out by one reader, and here are"
+                    f" {' and '.join(channel.readers)}; give each a channel of its own, or write"
+                    " 'kind: sporadic'",
+                    at_key=True,
+                )
+            if channel.communication == "let" and channel.writer not in self.plan.tasks:
+                yield self._at(
+                    (*here, "communication"),
+                    f"{channel.writer!r} is a device, which has no deadline to publish at; write implicit",
+                )
 
     def _workers(self) -> Iterator[BadInput]:
         for name, core in self.plan.cores.items():
@@ -241,31 +268,9 @@ class _Refusals:
                     f"{self.target.name} has no {channel.implementation}{self._why(channel.implementation)};"
                     f" write {' or '.join(sorted(self.target.channels))}",
                 )
-            if channel.communication == "let" and channel.implementation != "versions":
-                given = self.whole.channels[name]
-                key = "implementation" if given.implementation is not None else "kind"
-                yield self._at(
-                    (*here, key),
-                    f"under logical execution time a channel is a ring of versions, each read from its"
-                    f" writer's deadline on, and no {channel.implementation}; write 'kind: sporadic' without"
-                    " 'implementation', or make its chains implicit",
-                )
             if channel.implementation == "queue":
                 yield from self._queue(name, channel.capacity)
-            if channel.implementation in ("queue", "mailbox") and len(channel.readers) > 1:
-                yield self._at(
-                    here,
-                    f"a block of a {channel.implementation} is taken out by one reader, and here are"
-                    f" {' and '.join(channel.readers)}; give each a channel of its own, or write"
-                    " 'kind: sporadic'",
-                    at_key=True,
-                )
             yield from self._blocks(name)
-            if channel.communication == "let" and channel.writer not in self.plan.tasks:
-                yield self._at(
-                    (*here, "communication"),
-                    f"{channel.writer!r} is a device, which has no deadline to publish at; write implicit",
-                )
 
     def _remote_memory(self) -> Iterator[BadInput]:
         """A run maps what its channels lie in, and a page of remote memory is one process's own."""

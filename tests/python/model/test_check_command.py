@@ -104,6 +104,45 @@ def test_analysed_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     ]
 
 
+UNHEARD_OF = [
+    ("queue, capacity: 4", "let", "channels.m.kind: under logical execution time a channel is a ring"),
+    ("sporadic, implementation: snapshot", "let", "channels.m.implementation: under logical execution time"),
+    ("periodic, to: [c]", "implicit", "tasks.b.reads[0]: a mailbox has one reader"),
+    ("queue, capacity: 4, to: [c]", "implicit", "channels.m: a block of a queue is taken out by one reader"),
+    ("sporadic, communication: let", "implicit", "channels.m.communication: the chain 'way' through it is"),
+]
+
+
+@pytest.mark.parametrize(("kind", "communication", "said"), UNHEARD_OF)
+def test_a_channel_that_no_target_has_is_refused_without_a_target(
+    folder: Path, capsys: pytest.CaptureFixture[str], kind: str, communication: str, said: str
+) -> None:
+    """Neither does `check` accept what every run refuses, nor is there a bound of what never happens."""
+    Path("system.yaml").write_text(
+        "consort: 1\nplatform: linux-host\ntasks:\n"
+        "  a: {period: 5ms, wcet: 1ms, on: worker-0, writes: [m]}\n"
+        "  b: {period: 5ms, wcet: 1ms, on: worker-1, reads: [m]}\n"
+        "  c: {period: 5ms, wcet: 1ms, on: worker-1}\n"
+        f"channels: {{m: {{kind: {kind}, size: 4B}}}}\n"
+        f"chains: {{way: {{path: [a, b], communication: {communication}}}}}\n",
+        encoding="utf-8",
+    )
+    for command in (["check"], ["check", "--for", "virtual"], ["analyze"], ["simulate"]):
+        status, out, err = call(capsys, *command, "system.yaml")
+        assert (status, out) == (2, "") and said in err, (command, out, err)
+
+
+def test_a_channel_of_a_device_has_no_deadline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("system.yaml").write_text(
+        "consort: 1\nplatform: linux-host\ndevices: {eye: {kind: camera}}\n"
+        "tasks: {a: {period: 5ms, wcet: 1ms, on: worker-0, reads: [m]}}\n"
+        "channels: {m: {kind: sporadic, from: eye, communication: let, size: 4B}}\n",
+        encoding="utf-8",
+    )
+    status, _, err = call(capsys, "check", "system.yaml")
+    assert status == 2 and "'eye' is a device, which has no deadline" in err
+
+
 def test_what_no_check_can_see_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Members of types, and a step's constants, are known to a compiler only: the check claims no more."""
     status, out, _ = call(capsys, "check", "system.yaml", "--for", "linux")
