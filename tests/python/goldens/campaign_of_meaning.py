@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One meaning, tried on random descriptions: what the analysis bounds, the simulator stays below; what the
-simulator does, the executive in virtual time does from the plan image, event by event.
+simulator does, the executive in virtual time does from the plan image, event by event, and so, too, where
+steps take longer than their worst case, or never end.
 
 `tests/python/goldens/campaign_of_meaning.py 100000` tries so many, from the parts of features.yaml, from the
 number `--first` on, and prints how often each part and each pair of parts was compared, and why others never
@@ -19,8 +20,8 @@ import random
 import re
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput
 from consort.model import Duration, Platform, System, load_system, system_from_data
-from consort.plan import ModePlans, Plan, plan, plan_in_modes
+from consort.plan import ModePlans, Plan, PlannedTask, plan, plan_in_modes
+from consort.record.status import STATUS
 from consort.run.build import reads_its_plan
 from consort.run.plan_image import EXECUTION, plan_image
 from consort.simulate.build import Prepared, prepare
@@ -49,6 +51,10 @@ MS = 10**9
 # Factors that no part varies, and a key may get wrong.
 FACTORS = (1, 1, 1, 2, 3, 5)
 VARIED = ("wcet", "offset", "jitter", "deadline", "self_suspension")
+# A step takes at most so many times its worst case, at its worker as where its master falls back. One that
+# never ends takes longer than a run. No step crashes here: where time is virtual nothing dies.
+OVERRUNS = (2, 5, 20)
+NEVER_PS = 10 * 310 * MS
 # Executions that are near the bounds, beside those in virtual time.
 NEAR: tuple[Choice, ...] = ("edges", "worst")
 # How far a description came: nobody refused it, virtual time did, simulations as well, `check` did.
@@ -123,6 +129,8 @@ class Case:
     seed: int
     mode: str | None
     near: Choice
+    # It is executed a second time with steps that take so many times their worst case; 0: that never end.
+    overruns: Mapping[str, int]
 
     def __str__(self) -> str:
         mode = "" if self.mode is None else f", mode {self.mode}"
@@ -155,7 +163,22 @@ def _made(number: int, features: tuple[str, ...], chance: random.Random) -> Case
     data.setdefault("run", {})["seed"] = seed
     modes = () if "mode_changes" in data else data.get("modes", ())
     mode = chance.choice((None, *modes, *modes))
-    return Case(number, features, data, chance.choice((60, 130, 310)) * MS, seed, mode, chance.choice(NEAR))
+    duration, near = chance.choice((60, 130, 310)) * MS, chance.choice(NEAR)
+    return Case(number, features, data, duration, seed, mode, near, _overruns(data["tasks"], chance))
+
+
+def _overruns(tasks: dict[str, Any], chance: random.Random) -> dict[str, int]:
+    """One or two tasks of every second description, by what their worst case is multiplied; 0: never ends.
+
+    For an offloaded one its master has something to do when no answer comes.
+    """
+    if chance.random() < 0.5:
+        return {}
+    away = [name for name, task in tasks.items() if task.get("execution") == "offloaded"]
+    chosen = chance.sample(list(tasks), chance.choice((1, 1, 2)))
+    if away and chance.random() < 0.7:
+        chosen = [chance.choice(away), *chosen[1:]]
+    return {task: chance.choice((*OVERRUNS, *OVERRUNS, 0)) for task in chosen}
 
 
 def _change(data: dict[str, Any], chance: random.Random) -> None:
@@ -192,6 +215,8 @@ class Found:
     slices: int = 0
     changes: int = 0
     differences: list[str] = field(default_factory=list)
+    # Of executions in which steps overran: what became of jobs.
+    faults: collections.Counter[str] = field(default_factory=collections.Counter)
 
 
 def tried(case: Case) -> Found:
@@ -211,6 +236,24 @@ def tried(case: Case) -> Found:
         image = plan_image(plans, layouts(), keeps, case.duration)
     except BadInput as refused:
         return _not_executed(case, system, _reason(refused))
+    found, simulated, made = _executed(case, system, plans, keeps, image)
+    if isinstance(made, PreparedModes):
+        _hold_modes(found, case, made, analyze_modes(system))
+    else:
+        bounds = analyze_system(plans.whole)
+        _hold(found, bounds, _simulation(case, made, simulated), {})
+        _hold_near(found, case, made, bounds)
+    if case.overruns:
+        plans = _overrunning(plans, case)
+        image = plan_image(plans, layouts(), keeps, case.duration)
+        _add_faults(found, *_executed(case, system, plans, keeps, image)[:2], case)
+    return found
+
+
+def _executed(
+    case: Case, system: System, plans: ModePlans, keeps: list[str], image: bytes
+) -> tuple[Found, dict[str, Any], Prepared | PreparedModes]:
+    """A simulation beside an execution of the same plans."""
     executed = _engine.run_plan(image, True)
     if plans.modes:
         return _with_changes(case, system, plans, keeps, executed)
@@ -219,10 +262,36 @@ def tried(case: Case) -> Found:
     found = compared(simulated, executed)
     found.differences += _unlike("figures", simulated["tasks"], executed["modes"][0])
     found.differences += _unlike("stop", simulated["stopped"], executed["stopped"])
-    bounds = analyze_system(plans.whole)
-    _hold(found, bounds, _simulation(case, prepared, simulated), {})
-    _hold_near(found, case, prepared, bounds)
-    return found
+    return found, simulated, prepared
+
+
+def _overrunning(plans: ModePlans, case: Case) -> ModePlans:
+    """Plans with steps that overrun; deadlines, waits and ranks are those of the worst case."""
+
+    def longer(task: PlannedTask) -> PlannedTask:
+        factor = case.overruns.get(task.name)
+        if factor is None or task.wcet_ps is None:
+            return task
+        if factor == 0:
+            return replace(task, wcet_ps=NEVER_PS, bcet_ps=NEVER_PS)
+        fallback = None if task.fallback_ps is None else task.fallback_ps * factor
+        return replace(task, wcet_ps=task.wcet_ps * factor, fallback_ps=fallback)
+
+    def made(right: Plan) -> Plan:
+        return replace(right, tasks={name: longer(task) for name, task in right.tasks.items()})
+
+    return ModePlans(made(plans.whole), {mode: made(one) for mode, one in plans.modes.items()})
+
+
+def _add_faults(found: Found, faulty: Found, simulated: dict[str, Any], case: Case) -> None:
+    found.differences += [f"with overruns of {dict(case.overruns)}: {one}" for one in faulty.differences]
+    found.jobs += faulty.jobs
+    found.slices += faulty.slices
+    found.changes += faulty.changes
+    status = simulated["jobs"].view(JOBS)["status"]
+    found.faults.update(name for name, bit in STATUS.items() if (status & bit).any())
+    if simulated.get("stopped") is not None:
+        found.faults["stopped"] += 1
 
 
 def _reason(refused: BadInput) -> str:
@@ -272,7 +341,7 @@ def _prepared(made: Plan, keeps: list[str]) -> Prepared:
 
 def _with_changes(
     case: Case, system: System, plans: ModePlans, keeps: list[str], executed: dict[str, Any]
-) -> Found:
+) -> tuple[Found, dict[str, Any], PreparedModes]:
     whole, names = plans.whole, list(plans.modes)
     changes = whole.changes
     assert changes is not None
@@ -290,9 +359,9 @@ def _with_changes(
     found = compared(simulated, executed)
     found.differences += _unlike("figures", simulated["modes"], executed["modes"])
     found.differences += _unlike("changes", simulated["changes"], executed["changes"])
+    found.changes = len(executed["changes"])
     made = PreparedModes(system, prepared, engine, list(whole.tasks), list(whole.cores))
-    _hold_modes(found, case, made, analyze_modes(system))
-    return found
+    return found, simulated, made
 
 
 def _hold_modes(found: Found, case: Case, made: PreparedModes, bounds: ModeBounds) -> None:
@@ -398,6 +467,7 @@ class Counts:
     executed: collections.Counter[tuple[str, ...]] = field(default_factory=collections.Counter)
     held: collections.Counter[tuple[str, ...]] = field(default_factory=collections.Counter)
     why: dict[tuple[str, ...], str] = field(default_factory=dict)
+    faults: collections.Counter[str] = field(default_factory=collections.Counter)
 
     def add(self, one: Case, found: Found) -> None:
         self.tried += 1
@@ -411,6 +481,7 @@ class Counts:
             self.why.setdefault(one.features, found.why)
         for count in ("bounds", "jobs", "slices", "changes"):
             setattr(self, count, getattr(self, count) + getattr(found, count))
+        self.faults += found.faults
 
     @property
     def compared(self) -> int:
@@ -424,7 +495,8 @@ class Counts:
         return (
             f"{self.tried:,} descriptions: {', '.join(f'{self.levels[one]:,} {one}' for one in LEVELS)};"
             f" {self.jobs:,} jobs, {self.slices:,} slices, {self.changes:,} changes of mode,"
-            f" {self.bounds:,} bounds"
+            f" {self.bounds:,} bounds; with steps that overran, descriptions with jobs that were: "
+            + ", ".join(f"{name} {count:,}" for name, count in sorted(self.faults.items()))
         )
 
 

@@ -132,6 +132,15 @@ def mutants() -> dict[str, Patch]:
     }
 
 
+# The ends of jobs, and of runs, whose steps overran.
+FAULTS = {
+    "deadline_misses",
+    "late_answers_discarded",
+    "local_fallbacks",
+    "outputs_held",
+    "stopped",
+    "unserved",
+}
 ANALYSED = {"bandwidth", "remote state", "no cost", "asked modes", "modes that offload"}
 
 
@@ -147,11 +156,13 @@ def found_within(descriptions: int) -> bool:
 def test_a_hundred_descriptions_mean_one_thing() -> None:
     counts = meaning.campaign(range(100))
     assert counts.compared > 30 and counts.bounds > 300 and counts.jobs > 1000
+    assert {"deadline_misses", "outputs_held", "unserved"} <= counts.faults.keys()
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_descriptions_mean_one_thing() -> None:
     counts = meaning.campaign(range(1_000_000, 1_100_000))
+    assert {name for name, count in counts.faults.items() if count >= 100} == FAULTS
     # No simulation knows what these do; `analyze` alone has them.
     assert {name for (name,) in counts.seldom(1)} <= ANALYSED
     pairs = [pair for pair in counts.seldom(2) if ANALYSED.isdisjoint(pair)]
