@@ -20,8 +20,7 @@ using app::Releases;
                                                    const app::Arrivals* arrivals = nullptr) {
     app::ReleaseRule rule{task.period,          task.extra_gap,       task.offset,    task.jitter,
                           task.releases.data(), task.releases.size(), task.first_job, arrivals};
-    rule.distances.count = std::min(task.distances.size(), app::Distances::most);
-    std::copy_n(task.distances.begin(), rule.distances.count, rule.distances.least);
+    rule.distances = {task.distances.data(), std::min(task.distances.size(), app::Distances::most)};
     return rule;
 }
 [[nodiscard]] inline app::ExecutionRule execution_rule(const Task& task) {

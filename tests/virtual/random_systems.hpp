@@ -188,7 +188,7 @@ class Generator {
     // Bursts: some releases close to one another, or as close as their jitter brings them, and then none.
     void keep_distances(sim::Task& task) {
         Time at = 0;
-        for (std::uint64_t n = 1 + dice_.below(5); n > 0; --n) {
+        for (std::uint64_t n = dice_.one_in(10) ? 30 : 1 + dice_.below(5); n > 0; --n) {
             at += 1 + scale_ * dice_.between(0, n == 1 ? 40 : 8);
             task.distances.push_back(at);
         }

@@ -418,16 +418,16 @@ class Image {
     return nullptr;
 }
 
-// When a task is released, from the first job of a mode on: by time, as far as the plan says it.
+// When a task is released, from the first job of a mode on: by time, as far as the plan says it. The image
+// outlives the rule.
 [[nodiscard]] inline ReleaseRule release_of(const Image& image, const Task& task) noexcept {
     ReleaseRule rule;
     rule.period = task.period;
     rule.extra_gap = task.extra_gap;
     rule.offset = task.offset;
     rule.jitter = task.jitter;
-    rule.distances.count = task.distances.count;
-    for (std::uint32_t i = 0; i < task.distances.count; ++i) {
-        rule.distances.least[i] = image.time(task.distances.first + i);
+    if (task.distances.count != 0) {
+        rule.distances = {&image.time(task.distances.first), task.distances.count};
     }
     return rule;
 }

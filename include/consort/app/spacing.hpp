@@ -9,10 +9,11 @@
 
 namespace consort::app {
 
-// From a release to the next, to the one after that, …: at least `least[0]`, `least[1]`, …
+// From a release to the next, to the one after that, …: at least `least[0]`, `least[1]`, …, which outlive
+// what is made of them.
 struct Distances {
-    static constexpr std::size_t most = 16;
-    std::int64_t least[most]{};
+    static constexpr std::size_t most = 256;
+    const std::int64_t* least = nullptr;
     std::size_t count = 0;
 };
 

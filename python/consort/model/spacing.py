@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 # include/consort/app/spacing.hpp keeps so many releases of a task.
-MOST_DISTANCES = 16
+MOST_DISTANCES = 256
 
 
 def long_run(interval: int, distances: Sequence[int]) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -26,6 +27,7 @@ from consort.model.kinds import (
 from consort.model.platform import Platform
 from consort.model.references import StepReference
 from consort.model.sources import FileInput, FunctionInput, Golden
+from consort.model.spacing import long_run
 from consort.model.task import Types
 from consort.model.textvalue import TextValue
 from consort.plan.accelerators import PlannedAccelerator, PlannedRequest
@@ -266,7 +268,16 @@ class PlannedTask:
     def releases_until(self, duration_ps: int) -> int:
         """The number of jobs that a periodic task releases in so long after the run's start, and the most of
         others."""
-        return max(0, -(-(duration_ps - self.offset_ps) // self.period_ps))
+        left = max(0, duration_ps - self.offset_ps)
+        most = -(-left // self.period_ps)
+        if not self.min_distances_ps:
+            return most
+        return min(most, int(left / self.long_run_ps) + len(self.min_distances_ps) + 1)
+
+    @property
+    def long_run_ps(self) -> Fraction:
+        """The least interval between releases in the long run."""
+        return long_run(self.period_ps, self.min_distances_ps)
 
 
 @dataclass(frozen=True)

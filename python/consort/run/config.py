@@ -140,7 +140,7 @@ class _Config:
         tasks = (plan or self.plan).tasks
         base = self.time_base_of(core)
         restarts = any(tasks[name].restart_worker for name in core.serves)
-        served = sum(1e12 / (tasks[n].period_ps * self.scale) for n in core.serves)
+        served = sum(1e12 / float(tasks[n].long_run_ps * self.scale) for n in core.serves)
         return {
             "name": core.name,
             "cpu": self.placement.cpus.get(core.name, -1),
@@ -192,7 +192,7 @@ class _Config:
             + (64 if task.remote_state is not None else 0)
             + 64
         )
-        return _ring(each * 1e12 / (task.period_ps * self.scale))
+        return _ring(each * 1e12 / float(task.long_run_ps * self.scale))
 
 
 def _ring(bytes_per_second: float) -> int:

@@ -324,7 +324,8 @@ def test_an_arrival_curve_is_least_distances(
         ("1", "4", "1", "46ms", None),
         # The first of a burst may follow the last of the one before closer than they follow each other.
         ("2", "48", "10", "2ms", ["2ms", "12ms"]),
-        ("40", "40", "1", "1ms", None),
+        ("40", "40", "1", "1ms", [*(f"{n}ms" for n in range(1, 40)), "49ms"]),
+        ("400", "40", "0.1", "100us", None),
     ],
 )
 def test_periodic_bursts_are_least_distances(

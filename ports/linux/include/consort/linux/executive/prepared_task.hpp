@@ -215,12 +215,15 @@ class PreparedTask {
         end_ = start + ticks_of(duration);
         jobs_ = ~std::uint64_t{0};
         if (by_arrivals()) {
-            app::Distances distances = plan::release_of(run_->image, *plan_).distances;
-            for (std::size_t k = 0; k < distances.count; ++k) {
-                distances.least[k] = static_cast<app::Time>(ticks_of(distances.least[k]));
+            distances_.clear();
+            for (std::uint32_t k = 0; k < plan_->distances.count; ++k) {
+                const app::Time least = run_->image.time(plan_->distances.first + k);
+                distances_.push_back(static_cast<app::Time>(ticks_of(least)));
             }
-            arrivals_ = {shared_->arrivals[index_], ticks_of(plan_->period), ticks_of(plan_->jitter),
-                         distances};
+            arrivals_ = {shared_->arrivals[index_],
+                         ticks_of(plan_->period),
+                         ticks_of(plan_->jitter),
+                         {distances_.data(), distances_.size()}};
         } else if (plan_->extra_gap == 0) {
             jobs_ = first_job + planned_jobs(*plan_, duration);
             end_ = ~Ticks{0};
@@ -594,6 +597,7 @@ class PreparedTask {
     std::uint32_t answers_before_ = 0;
     app::TaskRunner<LinuxPort> runner_;
     app::Releases releases_;
+    std::vector<app::Time> distances_;  // in the clock's ticks
     ArrivalReleases arrivals_;
     Ticks start_ = 0;
     Ticks end_ = 0;
