@@ -30,6 +30,8 @@ def summary(system: System, *, stand_ins: bool = False) -> str:
     for name, task in system.tasks.items():
         where = f"on {task.on}" if task.master is None else f"on {task.on}, master {task.master}"
         every = f"at least {task.interval} apart" if task.sporadic else f"every {task.period}"
+        if task.burst is not None:
+            every += f", at most {task.burst.count} in {task.burst.within}"
         lines.append(f"  {name}: {every}, deadline {task.deadline}, {task.execution} {where}")
     kept = problems_of(system, "linux", stand_ins=stand_ins)
     if not kept:

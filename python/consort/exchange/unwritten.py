@@ -51,7 +51,7 @@ _TASK: dict[str, str] = {
     **dict.fromkeys(("period", "min_interarrival", "deadline", "offset", "jitter", "priority"), WRITTEN),
     **dict.fromkeys(("wcet", "bcet", "on", "execution", "master", "sections"), WRITTEN),
     "dispatch": _NONE,
-    "min_distances": "the task comes as often as its shortest interval allows",
+    **dict.fromkeys(("min_distances", "burst"), "the task comes as often as its shortest interval allows"),
     "preemption_threshold": _NONE,
     "self_suspension": _TOO_LOW,
     "suspensions": _NONE,

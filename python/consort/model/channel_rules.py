@@ -181,12 +181,12 @@ def _released_by_a_device(
 
 
 def _closer_than_distances(view: View, task: Task, name: str, channel: str, apart: Duration) -> Problems:
-    for at, distance in enumerate(task.min_distances or ()):
+    for at, distance in enumerate(task.distances):
         come = Duration((at + 1) * apart.picoseconds)
         if distance > come:
             text = f"{at + 2} blocks of {channel!r} come within {come}, and each releases a job; write"
             text = f"{text} {come}, or have the channel's 'min_interarrival' be longer"
-            yield from view.say(("tasks", name, "min_distances", at), text)
+            yield from view.say(("tasks", name, *task.place_of_distance(at)), text)
 
 
 @typed

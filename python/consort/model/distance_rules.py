@@ -14,8 +14,13 @@ from consort.model.view import Problems, View, typed
 @typed
 def distances_fit(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
-        place: Location = ("tasks", name, "min_distances")
-        count = len(task.min_distances)
+        key = "min_distances" if task.burst is None else "burst"
+        place: Location = ("tasks", name, key)
+        if task.burst is not None and task.min_distances:
+            text = "the distances of a burst follow from it; remove 'burst', or 'min_distances'"
+            yield from view.say(place, text, at_key=True)
+            continue
+        count = len(task.distances)
         if count > MOST_DISTANCES:
             text = (
                 f"{count} distances, and {MOST_DISTANCES} are taken; those of more releases follow from them"
@@ -23,41 +28,41 @@ def distances_fit(view: View, system: System) -> Problems:
             yield from view.say(place, text)
         if not 1 <= count <= MOST_DISTANCES or view.wrong_within(*place):
             continue
-        distances = [distance.value for distance in task.min_distances]
-        yield from _in_order(view, place, distances)
-        yield from _beside_the_period(view, task, place, distances)
+        yield from _in_order(view, name, task)
+        yield from _beside_the_period(view, name, task, place)
         if task.execution == "three-phase":
-            text = (
-                "a three-phase task is released by a least distance only; remove 'min_distances', and write"
-            )
-            yield from view.say(place, f"{text} the shortest one as 'min_interarrival'", at_key=True)
+            text = f"a three-phase task is released by a least distance only; remove {key!r}, and write the"
+            yield from view.say(place, f"{text} shortest one as 'min_interarrival'", at_key=True)
         if system.modes:
             text = (
                 "where modes change, nothing says how close the last release of one mode and the first of the"
             )
-            text += " next may come; remove 'min_distances', or 'modes'"
+            text += f" next may come; remove {key!r}, or 'modes'"
             yield from view.say(place, text, at_key=True)
 
 
-def _in_order(view: View, place: Location, distances: list[int]) -> Problems:
-    before = 0
-    for at, distance in enumerate(distances):
-        if distance == 0:
-            yield from view.say((*place, at), "the distance is 0; more than 0 is needed")
+def _in_order(view: View, name: str, task: Task) -> Problems:
+    before = Duration(0)
+    for at, distance in enumerate(task.distances if task.burst is None else (task.burst.within,)):
+        place = ("tasks", name, *task.place_of_distance(at))
+        if distance.value == 0:
+            yield from view.say(place, "the distance is 0; more than 0 is needed")
         elif distance < before:
-            text = f"more releases take no less time than fewer; write {Duration(before)} or more"
-            yield from view.say((*place, at), text)
+            text = f"more releases take no less time than fewer; write {before} or more"
+            yield from view.say(place, text)
         before = max(before, distance)
 
 
-def _beside_the_period(view: View, task: Task, place: Location, distances: list[int]) -> Problems:
+def _beside_the_period(view: View, name: str, task: Task, place: Location) -> Problems:
     """Checks that the distances act: a release may come closer without them, and as close as they say."""
     period, apart = task.period, task.min_interarrival
     late = task.jitter.value > 0
+    distances = [distance.value for distance in task.distances]
+    key = place[-1]
     if period is not None and not late:
         yield from view.say(
             place,
-            "a periodic task without jitter comes as its period says; remove 'min_distances', or write"
+            f"a periodic task without jitter comes as its period says; remove {key!r}, or write"
             " 'jitter', or 'min_interarrival' for sporadic releases",
             at_key=True,
         )
@@ -66,13 +71,13 @@ def _beside_the_period(view: View, task: Task, place: Location, distances: list[
             most = Duration(steps * period.value)
             if distance > most.value:
                 text = f"{steps + 1} releases of this period come within {most} now and then; write {most}"
-                yield from view.say((*place, steps - 1), f"{text} or less")
+                at = ("tasks", name, *task.place_of_distance(steps - 1))
+                yield from view.say(at, f"{text} or less")
     elif apart is not None and not late:
         by_interval = kept_without_jitter(apart.value, [0] * len(distances))
         if kept_without_jitter(apart.value, distances) == by_interval:
+            text = f"releases that are {apart} apart come no closer than that anyway; write"
+            more = "longer distances" if task.burst is None else "a smaller 'count', a longer 'within'"
             yield from view.say(
-                place,
-                f"releases that are {apart} apart come no closer than that anyway; write longer distances,"
-                " a shorter 'min_interarrival', or 'jitter'",
-                at_key=True,
+                place, f"{text} {more}, a shorter 'min_interarrival', or 'jitter'", at_key=True
             )

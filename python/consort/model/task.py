@@ -22,7 +22,7 @@ from consort.model.quantities import Duration, Energy
 from consort.model.references import CppName, StepReference
 from consort.model.sharing import Accesses, CacheSets, RemoteState, Section
 from consort.model.sources import Golden, Input
-from consort.model.spacing import long_run
+from consort.model.spacing import MOST_DISTANCES, long_run
 from consort.model.textvalue import WrongValue
 
 
@@ -106,6 +106,15 @@ class Dispatch(Sourced):
     receive: DurationFigure | None = Field(default=None, description="After the worker has answered.")
 
 
+class Burst(Described):
+    """Releases that come close to one another, and how soon the next may follow."""
+
+    count: Annotated[int, Field(ge=2, le=MOST_DISTANCES)] = Field(
+        description="The most releases in any such interval.", examples=[25]
+    )
+    within: Duration = Field(description="The length of the interval, jitter included.", examples=["200us"])
+
+
 class Task(Sourced):
     """A task: a step over plain data, released again and again."""
 
@@ -131,6 +140,11 @@ class Task(Sourced):
         description="The least time from the first to the second, the third, … of releases that follow one"
         " another, jitter included: bursts. Of a sporadic task, or of one with jitter.",
         examples=["[1ms, 2ms, 40ms]"],
+    )
+    burst: Burst | None = Field(
+        default=None,
+        description="Instead of min_distances: so many releases at most in any interval of a length.",
+        examples=["{count: 25, within: 200us}"],
     )
     # Depends on the period, which a failed validation may lack: pydantic then leaves the factory uncalled.
     deadline: Duration = Field(
@@ -267,9 +281,23 @@ class Task(Sourced):
         return interval
 
     @property
+    def distances(self) -> tuple[Duration, ...]:
+        """The least time from a release to the next, the one after that, …, jitter included."""
+        if self.burst is None:
+            return self.min_distances
+        apart = 1 if self.jitter.value else self.interval.value
+        longest = self.burst.within
+        inside = (Duration(min(steps * apart, longest.value)) for steps in range(1, self.burst.count))
+        return (*inside, longest)
+
+    def place_of_distance(self, at: int) -> tuple[str | int, ...]:
+        """The key that says a distance, by its place among all."""
+        return ("min_distances", at) if self.burst is None else ("burst", "within")
+
+    @property
     def long_run_interval(self) -> Fraction:
         """The least interval between releases in the long run [ps]."""
-        return long_run(self.interval.value, [distance.value for distance in self.min_distances])
+        return long_run(self.interval.value, [distance.value for distance in self.distances])
 
     @property
     def step_to_run(self) -> StepReference:

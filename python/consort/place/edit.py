@@ -13,14 +13,15 @@ from consort.base.errors import BadInput
 from consort.model import System
 from consort.profile.edit import loaded_from
 
+_RELEASES = ("offset", "deadline", "burst", "min_distances", "min_interarrival", "period")
 # Keys of a task after which a new one may stand, the best first.
 _AFTER = {
     "execution": ("on",),
     "master": ("execution", "on"),
     "memory": ("size",),
     "on": ("execution", "period"),
-    "preemption_threshold": ("priority", "offset", "deadline", "min_distances", "min_interarrival", "period"),
-    "priority": ("offset", "deadline", "min_distances", "min_interarrival", "period"),
+    "preemption_threshold": ("priority", *_RELEASES),
+    "priority": _RELEASES,
 }
 
 

@@ -205,7 +205,8 @@ FEATURES: dict[str, Feature] = {
     "min_interarrival of a three-phase task": _tasks(
         "min_interarrival", lambda task: task.sporadic and task.execution == "three-phase"
     ),
-    "min_distances": _tasks("min_distances", lambda task: task.min_distances_ps),
+    "min_distances": _tasks("min_distances", lambda task: task.min_distances_ps and not task.comes_in_bursts),
+    "burst": _tasks("burst", lambda task: task.comes_in_bursts),
     "arrival": _tasks("arrival", lambda task: task.arrival),
     "arrival of blocks that are not followed": _not_followed,
     "arrival of a device's blocks": _released_by_devices,
@@ -353,8 +354,14 @@ LACKS: tuple[Lack, ...] = (
     ),
     Lack("jitter", (KERNEL,), "the kernel releases its tasks at whole periods; remove it"),
     Lack("min_interarrival", (KERNEL,), "only periodic tasks are run; write 'period'"),
-    Lack("min_distances", (KERNEL,), "the kernel's releases are a period apart; remove it"),
-    Lack("min_distances", (BOARD,), "a board's releases are a period apart; remove it"),
+    *(
+        row
+        for key in ("min_distances", "burst")
+        for row in (
+            Lack(key, (KERNEL,), "the kernel's releases are a period apart; remove it"),
+            Lack(key, (BOARD,), "a board's releases are a period apart; remove it"),
+        )
+    ),
     Lack("arrival", (BOARD,), "a board's cores release by their clocks, and by no block"),
     Lack("arrival of blocks that are not followed", (VIRTUAL, SIMULATION), "{why}"),
     Lack(

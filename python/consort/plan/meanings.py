@@ -55,7 +55,8 @@ ROWS: tuple[Row, ...] = (
     # Releases.
     _row("Task period", "AASSSA"),
     _row("Task min_interarrival", "AAASAR"),
-    _row("Task min_distances", "AAAARR"),
+    _row("Task min_distances burst", "AAAARR"),
+    _row("Burst count within", "AAAARR"),
     _row("Task deadline", "AAASSA"),
     _row("Task offset", "AAASSA"),
     _row("Task jitter", "AAASAR"),

@@ -209,10 +209,13 @@ class _Refusals:
                 (("tasks", name, "offset"), task.offset_ps),
                 (("tasks", name, "jitter"), task.jitter_ps),
             ]
-            places += [
-                (("tasks", name, "min_distances", at), distance)
-                for at, distance in enumerate(task.min_distances_ps)
-            ]
+            if task.comes_in_bursts:
+                places.append((("tasks", name, "burst", "within"), task.min_distances_ps[-1]))
+            else:
+                places += [
+                    (("tasks", name, "min_distances", at), distance)
+                    for at, distance in enumerate(task.min_distances_ps)
+                ]
         for name, device in self.plan.devices.items():
             places.append((("devices", name, "period"), device.period_ps))
         for name, core in self.plan.cores.items():

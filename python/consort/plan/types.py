@@ -228,6 +228,8 @@ class PlannedTask:
     """None: its state lies in local memory."""
     checkpoint: str | None = None
     """The memory to which each job writes what another core would go on from."""
+    comes_in_bursts: bool = field(default=False, metadata=UNWRITTEN)
+    """True if the description states a burst, from which the least distances follow."""
     has_offset: bool = field(default=False, metadata=UNWRITTEN)
     """True if the description states when the first job is due: 0 is such a moment, too."""
     has_bcet: bool = field(default=False, metadata=UNWRITTEN)

@@ -21,6 +21,7 @@ _BEFORE = (
     "priority",
     "offset",
     "deadline",
+    "burst",
     "min_distances",
     "min_interarrival",
     "period",

@@ -15,6 +15,7 @@ from consort import _engine
 from consort.analysis.offload import Master, MasterTask, offloaded, self_suspending
 from consort.analysis.system import analyze_system, response_times
 from consort.model import System, platform_from_data, system_from_data
+from consort.plan import plan
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
 from consort.simulate.rows import JOBS
@@ -297,3 +298,45 @@ def test_the_simulator_never_exceeds_the_bound_with_supply_or_thresholds() -> No
                     held, reached = held + 1, reached + (most == bound)
                     assert most <= bound, (kind, rows, i)
     assert held > 300 and reached > 100
+
+
+@pytest.mark.parametrize("late", [{}, {"jitter": "30us"}])
+def test_a_burst_is_its_distances(late: dict[str, str]) -> None:
+    """Without jitter its releases are min_interarrival apart, with it they may come at once."""
+    for count in (2, 5, 40):
+        apart = 1 if late else 10**6
+        spelled = [f"{steps * apart}ps" for steps in range(1, count)] + ["50us"]
+        given = {"min_distances": [], "deadline": "50us", "wcet": "1us", **late}
+        short = described("edf", **given | {"burst": {"count": count, "within": "50us"}})
+        long = described("edf", **given | {"min_distances": spelled})
+        assert short.tasks["burst"].distances == long.tasks["burst"].distances
+        bounds = [[(b.response, b.assumptions) for b in response_times(one)] for one in (short, long)]
+        assert bounds[0] == bounds[1] and bounds[0][0][0] is not None
+
+
+def test_a_burst_of_twenty_five_is_bounded_as_by_hand_and_comes_so() -> None:
+    """Klein et al., 5.3.6: log has 120 + 10 ceil(w / 25) + 25 ceil(w / 200), which is 290 at 290."""
+    tasks: dict[str, Any] = {
+        "control": {"period": "25us", "deadline": "350us", "wcet": "10us", "priority": 2},
+        "packets": {
+            "min_interarrival": "1ps",
+            "burst": {"count": 25, "within": "200us"},
+            "deadline": "200us",
+        },
+        "log": {"period": "350us", "wcet": "120us", "priority": 1},
+    }
+    tasks["packets"] |= {"deadline": "200us", "wcet": "1us", "priority": 3}
+    data = {"consort": 1, "platform": "board", "tasks": {n: {**t, "on": "m-0"} for n, t in tasks.items()}}
+    system = system_from_data(data, platform=PLATFORM)
+    bounds = {bound.task: bound.response for bound in response_times(system)}
+    # The last of 25 at once begins 24 ps after the first.
+    assert bounds == {"control": 35 * US, "packets": 25 * US - 24, "log": 290 * US}
+    found = simulate(prepare(system, dense=True), 10_000 * US, choice="worst")
+    assert {name: one.max_response for name, one in found.figures.items()} == bounds
+    jobs = 10_000 * US * 25 // (200 * US)
+    assert (
+        found.figures["packets"].jobs
+        == jobs
+        <= plan(system, "analysis").tasks["packets"].releases_until(10_000 * US)
+        <= jobs + 26
+    )

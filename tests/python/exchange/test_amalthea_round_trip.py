@@ -53,7 +53,7 @@ def timing(system: System) -> dict[str, Any]:
     return {
         name: (
             task.period, task.interval, task.deadline, task.offset, task.jitter, task.priority, task.on,
-            task.min_distances,
+            task.distances,
             system.wcet(name), system.bcet(name), system.scheduling_of(task.on).policy,
         )
         for name, task in system.tasks.items()
@@ -74,6 +74,8 @@ def test_elements_alone_hold_the_timing() -> None:
                   "bcet": "4us", "priority": 9, "on": "big-0"},
             "b": {"min_interarrival": "5ms", "min_distances": ["5ms", "30ms"], "wcet": "20us",
                   "priority": -4, "on": "big-0"},
+            "e": {"min_interarrival": "5ms", "burst": {"count": 20, "within": "300ms"}, "wcet": "20us",
+                  "priority": -5, "on": "big-0"},
             "c": {"period": "10ms", "wcet": {"big": "2us", "little": "30us"}, "on": "rt-0"},
             "d": {"period": "20ms", "jitter": "50ms", "min_distances": ["1ms"], "wcet": "2us", "on": "big-1"},
         },

@@ -86,6 +86,7 @@ EDITS: dict[str, dict[str, Any]] = {
     "priority": {"priority": 0},
     "bcet": {"bcet": "500us"},
     "min_distances": {"min_distances": ["9ms", "19500us"], "jitter": "1ms"},
+    "burst": {"burst": {"count": 2, "within": "19500us"}, "jitter": "1ms"},
     "self_suspension": {"self_suspension": "1ms"},
     "energy": {"energy": "1mJ"},
     "footprint": {"footprint": {"code": "1KiB"}},

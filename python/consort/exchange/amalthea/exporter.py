@@ -195,14 +195,14 @@ def _stimuli(root: Node, system: System) -> None:
             jitter = stimulus.add("jitter", "TimeBoundaries")
             _time(jitter, "lowerBound", Duration(0))
             _time(jitter, "upperBound", task.jitter)
-            if task.min_distances:
-                _time(stimulus, "minDistance", task.min_distances[0])
+            if task.distances:
+                _time(stimulus, "minDistance", task.distances[0])
 
 
 def _distances(task: Task) -> tuple[int, ...]:
     """Distances from a release to the next, the one after that, …, as an arrival curve without jitter has
     them."""
-    given = tuple(distance.value for distance in task.min_distances)
+    given = tuple(distance.value for distance in task.distances)
     if not given or task.jitter.value:
         return (task.interval.value,)
     return kept_without_jitter(task.interval.value, given)
