@@ -3,8 +3,8 @@
 
 A page is run in an empty folder, from its first line to its last. A fenced block after "Save this as
 `NAME`" is written to that file. Each line of a block `sh` is a command. In a block `console` commands begin
-with `$ `, and their output follows; `…` there stands for any lines. A comment before a block, which readers do
-not see, says more:
+with `$ `, and their output follows; `…` there stands for any lines. A comment before a block says more, and
+readers do not see it:
 
     <!-- run: status 2 -->         the last command's exit status, 0 otherwise
     <!-- run: this machine -->     it runs in the time of this machine, whose verdict may be any
