@@ -248,30 +248,33 @@ def page(registers: list[Register]) -> str:
         "`remote-memory/include/consort/remote/registers.hpp`, with the driver `window.hpp` over it. Arrays are given at",
         "their longest; how long they are in a block is in its `shape`. A write to a read-only register or of some of a register's bytes, and",
         "any access where there is none, ends with SLVERR and changes nothing. Bits without a field read as",
-        "zero and ignore what is written, as do bits of links that a block lacks.",
+        "zero and ignore what is written, as do bits of links that a block lacks. A field is read-only and 0",
+        "after a reset where it does not say otherwise.",
         "",
     ]
-    for block in dict.fromkeys(register.block for register in registers):
-        lines += [f"## {block[0]}Block", ""]
-        for register in registers:
-            if register.block != block:
-                continue
-            place = " + ".join(
-                [f"{register.offset:#05x}", *(f"{a.stride:#x} · {a.name}" for a in register.arrays)]
-            )
-            counts = ", ".join(f"{a.name} 0…{a.count - 1}" for a in register.arrays)
-            lines += [f"### `{register.name}` at {place}", ""]
-            lines += [register.desc + (f" ({counts})" if counts else ""), ""]
-            lines += ["| bits | field | access | reset | |", "| --- | --- | --- | --- | --- |"]
-            for f in register.fields:
-                bits = f"{f.low + f.width - 1}:{f.low}" if f.width > 1 else str(f.low)
-                access = "read, write 1 to clear" if f.clears else "read, write" if f.writable else "read"
-                reset = (
-                    "of the block" if f.reset is None else f"{f.reset:#x}" if f.reset > 9 else str(f.reset)
-                )
-                lines.append(f"| {bits} | `{f.name}` | {access} | {reset} | {f.desc} |")
-            lines.append("")
+    blocks = {block: [r for r in registers if r.block == block] for block in ("cblock", "mblock")}
+    said = {block: [entry(r) for r in each] for block, each in blocks.items()}
+    both = [each for each in said["cblock"] if each in said["mblock"]]
+    for title, entries in (
+        ("Both blocks", both),
+        *((f"{block[0]}Block", [each for each in said[block] if each not in both]) for block in blocks),
+    ):
+        lines += [f"## {title}", "", *(line for each in entries for line in each)]
     return "\n".join(lines)
+
+
+def entry(register: Register) -> list[str]:
+    """A register on the page: its place and purpose, then a line for each field."""
+    place = " + ".join([f"{register.offset:#05x}", *(f"{a.stride:#x} · {a.name}" for a in register.arrays)])
+    counts = ", ".join(f"{a.name} 0…{a.count - 1}" for a in register.arrays)
+    lines = [f"**`{register.name}`** at {place}: {register.desc}" + (f" ({counts})" if counts else ""), ""]
+    for f in register.fields:
+        bits = f"{f.low + f.width - 1}:{f.low}" if f.width > 1 else str(f.low)
+        access = ", write 1 to clear" if f.clears else ", writable" if f.writable else ""
+        value = f"{f.reset:#x}" if f.reset and f.reset > 9 else f.reset
+        reset = ", of the block" if f.reset is None else f", reset {value}" if f.reset else ""
+        lines.append(f"- {bits} `{f.name}`{access}{reset}: {f.desc}")
+    return [*lines, ""]
 
 
 def as_json(registers: list[Register]) -> str:

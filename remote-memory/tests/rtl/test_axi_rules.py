@@ -11,7 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.representative
 PAGE = (ROOT / "docs" / "axi-rules.md").read_text(encoding="utf-8")
-RULES = dict(re.findall(r"^\| (AXI4_\w+) \| [^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE))
+ROW = re.compile(r"^\| (AXI4_\w*)(?:\{([\w, ]+)\}(\w*))? \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
+# A row has one rule, or those of which the names in braces make one each.
+RULES = {
+    f"{head}{name}{tail}": checked_by
+    for head, names, tail, checked_by in ROW.findall(PAGE)
+    for name in names.split(", ")
+}
 PROPERTIES = re.findall(r"^\| (?!AXI4_|rule|property|---)[^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE)
 CHECKERS = {name: (ROOT / "rtl" / "check" / f"consort_{name}.sv").read_text() for name in ("axi_checker",)}
 CHECKERS["stream_checker"] = (ROOT / "rtl" / "check" / "consort_stream_checker.sv").read_text()
