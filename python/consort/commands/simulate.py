@@ -191,7 +191,7 @@ def command(
     excesses = above_bounds(prepared, bounds, found, execution)
     late_chains = chains_above(chains, bounds)
     kept = all(chain.kept for chain in chains.values()) and not late_chains
-    ok = _held(found.misses == 0 and kept and not (excesses or found.early), found, run)
+    ok = _held(found.misses == 0 and kept and not (excesses or found.early), found, chains, run)
     if as_json:
         exceeded = [str(excess) for excess in excesses] + late_chains
         click.echo(json.dumps(_json(found, chains, bounds, exceeded, run, ok), indent=1))
@@ -209,15 +209,21 @@ def command(
         sys.exit(ok.exit_status)
 
 
-def _held(kept: bool, found: Simulation, run: Run | None) -> Held:
-    """The one answer of the figures and of the record: tasks that were never seen did not hold."""
+def _held(kept: bool, found: Simulation, chains: Chains, run: Run | None) -> Held:
+    """The one answer of the figures and of the record: what was never seen did not hold."""
     from consort.record.judgement import Held
 
     if not kept:
         return Held.NOT_HELD
     if run is not None:
         return Held(run.data["verdict"]["ok"])
-    return Held.of((), [task for task in found.figures.values() if not task.jobs])
+    return Held.of((), _unseen(found, chains))
+
+
+def _unseen(found: Simulation, chains: Chains) -> list[str]:
+    """The tasks and the chains of which nothing was seen."""
+    tasks = [name for name, task in found.figures.items() if not task.jobs]
+    return [*tasks, *(f"chain {name}" for name, chain in chains.items() if chain.unseen)]
 
 
 def chains_above(chains: Chains, bounds: list[Bound]) -> list[str]:
@@ -342,7 +348,7 @@ def answer(found: Simulation | ModesSimulation, ok: Held, open_: str, broken: st
 
 
 def _answer_of_one(found: Simulation, chains: Chains, ok: Held) -> str:
-    unseen = [name for name, task in found.figures.items() if not task.jobs]
+    unseen = _unseen(found, chains)
     kept = all(chain.kept for chain in chains.values())
     broken = "the record says what did not hold" if kept else "a chain took too long"
     return answer(found, ok, f"nothing was seen of {', '.join(unseen) or 'all of it'}", broken)

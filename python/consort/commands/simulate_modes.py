@@ -30,7 +30,7 @@ def show_changes(changed: Changed, description: Path, verbose: bool, as_json: bo
     chains = changed.chains
     wrong = _above(found, bounds, chains)
     late = bool(wrong) or any(not one.kept for of in chains.values() for one in of.values())
-    ok = Held.NOT_HELD if found.misses or late else Held.of((), found.unseen)
+    ok = Held.NOT_HELD if found.misses or late else Held.of((), _unseen(found, chains))
     if ok is not Held.NOT_HELD and run is not None:
         ok = Held(run.data["verdict"]["ok"])
     if as_json:
@@ -57,7 +57,7 @@ def _print_brief(changed: Changed, description: Path, ok: Held, wrong: list[str]
         found.modes,
         changed.chains,
         changed.bounds.modes,
-        f"{_answer(found, ok)} ({span(found)}, {changes})",
+        f"{_answer(found, changed.chains, ok)} ({span(found)}, {changes})",
         cause,
         following_command(description, changed.run, ok),
     )
@@ -120,13 +120,24 @@ def _print(
         idle = in_words(change.drained - change.requested)
         click.echo(f"    requested at {in_words(change.requested)}, idle {idle} later")
         click.echo(f"    released after {in_words(change.latency)}, bound {bound}")
-    click.echo(_answer(found, ok))
+    click.echo(_answer(found, chains, ok))
     if run is not None:
         from consort.report.terminal import files_of
 
         click.echo("\n".join(files_of(run)))
 
 
-def _answer(found: ModesSimulation, ok: Held) -> str:
-    open_ = "; ".join(found.unseen) or "the record says what was not seen"
+def _unseen(found: ModesSimulation, chains: Mapping[str, Chains]) -> list[str]:
+    """The requests, tasks and chains that no run shows."""
+    never = [
+        f"nothing was seen of chain {name} in mode {mode}"
+        for mode, some in chains.items()
+        for name, chain in some.items()
+        if chain.unseen
+    ]
+    return [*found.unseen, *never]
+
+
+def _answer(found: ModesSimulation, chains: Mapping[str, Chains], ok: Held) -> str:
+    open_ = "; ".join(_unseen(found, chains)) or "the record says what was not seen"
     return answer(found, ok, open_, "a chain or a change of mode took too long")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -340,7 +341,7 @@ def _of_chain(
         if since is not None and end > since and lasted.size and end - since > int(lasted.max()):
             begin, lasted = np.append(begin, since), np.append(lasted, end - since)
             note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
-        if not lasted.size and not _long_enough(samples, longest):
+        if not lasted.size and not _long_enough(samples, tasks, longest):
             # A reaction that goes on in the next mode is no time of the chain.
             unseen = make.row(
                 chain.name, "chain", quantity, samples.ns(lasted), lasted > 0, required=required
@@ -363,8 +364,11 @@ def _of_chain(
     return rows, way
 
 
-def _long_enough(samples: Samples, longest: float | None) -> bool:
-    """Says whether a time of this many ns had to be seen: the run, or a stay, may be shorter."""
+def _long_enough(samples: Samples, tasks: Sequence[str], longest: float | None) -> bool:
+    """Says whether a time of this many ns had to be seen of a chain with these tasks.
+
+    The run, or a stay, may be shorter, or over soon after the last of them began.
+    """
     # One begins just after the run or the stay did, and another one is waited for.
     if samples.system.facts.stays:
         stayed = max(end - begin for begin, end in samples.system.facts.stays) / samples.ticks_per_ns
@@ -372,7 +376,9 @@ def _long_enough(samples: Samples, longest: float | None) -> bool:
     if longest is None or not samples.jobs.size:
         return longest is None
     jobs = samples.jobs
-    lasted = max(int(jobs["finish"].max()), int(jobs["release"].max())) - int(jobs["release"].min())
+    of_each = (jobs["release"][samples.rows_of(samples.number(task))] for task in tasks)
+    begun = max((int(some.min()) for some in of_each if some.size), default=int(jobs["release"].min()))
+    lasted = max(int(jobs["finish"].max()), int(jobs["release"].max())) - begun
     return lasted / samples.ticks_per_ns >= 2 * longest
 
 

@@ -39,6 +39,11 @@ class ChainFigures:
         return self.share <= 1
 
     @property
+    def unseen(self) -> bool:
+        """True if a time of it was never seen whole: then nothing says that it keeps its limits."""
+        return self.reaction is None or self.age is None
+
+    @property
     def share(self) -> Fraction:
         """The largest share of a limit; 0 if nothing was seen, or there is no limit."""
         pairs = ((self.reaction, self.allowed_reaction), (self.age, self.allowed_age))
@@ -69,7 +74,7 @@ class ChainFigures:
             "reactions": self.reactions,
             "allowed_reaction_ps": self.allowed_reaction,
             "allowed_age_ps": self.allowed_age,
-            "kept": self.kept,
+            "kept": None if self.kept and self.unseen else self.kept,
             "provenance": "simulated",
         }
 

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from consort.analysis.system import analyze_system
 from consort.model import BadDescription, System
 from consort.sweep.cells import Cells, Row
 from consort.sweep.changes import changed
 from consort.sweep.figures import FIGURES
+
+if TYPE_CHECKING:
+    from consort.simulate.chains import Chains
+    from consort.simulate.engine import Simulation
 
 _COLUMNS = tuple(figure.name for figure in FIGURES["description"])
 
@@ -66,7 +70,7 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
         _row(
             name="",
             kind="system",
-            holds=found.misses == 0 and not found.early and all(chain.kept for chain in chains.values()),
+            holds=_holds(found, chains),
             jobs=sum(f.jobs for f in found.figures.values()),
             misses=found.misses,
         )
@@ -78,7 +82,7 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
                 kind="response time",
                 core=one.core,
                 allowed_ps=one.deadline,
-                holds=one.misses == 0,
+                holds=one.misses == 0 if one.jobs else None,
                 simulated_ps=one.max_response,
                 jobs=one.jobs,
                 misses=one.misses,
@@ -91,11 +95,17 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
         ):
             if seen is None and allowed is None:
                 continue
-            late = seen is not None and allowed is not None and seen > allowed
-            rows.append(
-                _row(name=chain.chain, kind=kind, allowed_ps=allowed, holds=not late, simulated_ps=seen)
-            )
+            holds = None if seen is None else allowed is None or seen <= allowed
+            rows.append(_row(name=chain.chain, kind=kind, allowed_ps=allowed, holds=holds, simulated_ps=seen))
     return rows
+
+
+def _holds(found: Simulation, chains: Chains) -> bool | None:
+    """The verdict of `consort simulate`; None where nothing was seen of a task or a chain."""
+    if found.misses or found.early or not all(chain.kept for chain in chains.values()):
+        return False
+    unseen = any(chain.unseen for chain in chains.values())
+    return None if unseen or any(not task.jobs for task in found.figures.values()) else True
 
 
 def _row(**figures: Any) -> Row:

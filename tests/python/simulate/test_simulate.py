@@ -514,6 +514,23 @@ class TestCommand:
                 if data["verdict"] is not None:
                     assert data["verdict"]["ok"] == data["ok"]
 
+    @pytest.mark.parametrize("limits", [{"reaction": "5ms"}, {"age": "5ms"}])
+    def test_a_chain_that_was_never_seen_is_undecided_as_in_the_record(self, tmp_path, limits):
+        """All tasks have jobs, and no block of the first has gone its way before the run is over."""
+        tasks = {
+            "a": {"period": 1000, "wcet": 1, "offset": 9900},
+            "b": {"period": 1000, "wcet": 1, "on": "m-1"},
+        }
+        chains = {"c": {"path": ["a", "b"], **limits}}
+        system = small.system(tasks, chains=chains, channels=free.ways("a", "b"))
+        for options in ([], ["--no-record"], ["--no-record", "--runs", "3"]):
+            for duration, expected in (("10ms", (4, "undecided")), ("100ms", (0, "held"))):
+                found, data = run_command(tmp_path, system, "--duration", duration, *options)
+                assert (found.exit_code, data["ok"]) == expected, (options, duration)
+                assert data["chains"][0]["kept"] == (None if expected[0] else True)
+        words = CliRunner().invoke(cli, ["simulate", str(tmp_path / "system.yaml"), "--no-record"]).output
+        assert "every deadline was met" in words
+
     @pytest.mark.representative
     def test_without_a_record_chains_are_looked_at_as_well(self, tmp_path):
         """The record has shown this all along: 11 ms of 5 ms allowed."""

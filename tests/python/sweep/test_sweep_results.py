@@ -239,3 +239,40 @@ analyses: [simulation]
     reaction, age = chains["reaction time"], chains["data age"]
     assert (reaction["allowed_ps"], reaction["holds"], age["holds"]) == (4 * 10**9, False, True)
     assert reaction["simulated_ps"] > 4 * 10**9 and reaction["provenance"] == "simulated"
+
+
+def test_nothing_holds_in_a_sweep_of_which_nothing_was_seen(tmp_path):
+    """Neither a task before its first release, nor a chain before its first block has gone its way."""
+    description = """\
+consort: 1
+assumed: x
+platform: linux-host
+scheduling: {master: {context_switch: 10us}}
+run: {time_base: spin}
+tasks:
+  a: {period: 10ms, wcet: 1ms, on: master-0}
+  d: {period: 10ms, wcet: 3ms, on: master-1}
+channels: {ab: {kind: sporadic, from: a, to: [d], memory: shm, size: 64B}}
+chains: {ch: {path: [a, d], reaction: 40ms}}
+"""
+    (tmp_path / "s.yaml").write_text(description)
+    text = """\
+sweep: 1
+description:
+  {file: s.yaml, change: {tasks.a.offset: [0us, 95ms, 3s]}, simulate: {duration: 100ms, runs: 2}}
+analyses: [simulation]
+"""
+    rows = swept(written(tmp_path, text), tmp_path / "out")
+    kinds = ("", "a", "d", "ch")
+    seen = {
+        offset: [
+            next(r["holds"] for r in rows if (r["name"], r["tasks.a.offset"]) == (name, offset))
+            for name in kinds
+        ]
+        for offset in ("0us", "95ms", "3s")
+    }
+    assert seen == {
+        "0us": [True, True, True, True],
+        "95ms": [None, True, True, None],
+        "3s": [None, None, True, None],
+    }
