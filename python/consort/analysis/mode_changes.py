@@ -14,6 +14,7 @@ from consort.analysis.system import analyze_system
 from consort.model import System
 from consort.model.kinds import Service
 from consort.plan import Plan, plan
+from consort.plan.in_modes import sleeping_alike
 from consort.plan.make import changes_of
 from consort.plan.types import PlannedChanges
 
@@ -67,7 +68,8 @@ def name_of(old: str, new: str) -> str:
 def mode_plans(system: System) -> dict[str, Plan]:
     """The plan of each mode that the system can be in; `BadDescription` with what is wrong in any."""
     assert system.mode_changes is not None
-    return {mode: plan(system, "analysis", mode=mode) for mode in system.mode_changes.entered()}
+    made = {mode: plan(system, "analysis", mode=mode) for mode in system.mode_changes.entered()}
+    return sleeping_alike(made)
 
 
 def analyze_modes(

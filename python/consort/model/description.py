@@ -190,12 +190,18 @@ class System(Sourced):
         order = sorted(tasks, key=lambda name: tasks[name].deadline)
         return {name: len(order) - place for place, name in enumerate(order)}
 
-    def wakes_late(self, released: Collection[str]) -> bool:
-        """True if the timer delays the releases of a core that releases these tasks; `spin` says: never.
+    def sleeps(self, core: str, released: Collection[str]) -> bool:
+        """True if a core that releases these tasks sleeps until they come.
 
-        A core of several tasks sleeps whatever else is wanted: one that spins would keep the others waiting.
+        One of several tasks does so whatever is wanted, because spinning would keep the others waiting, and
+        so does one that chooses among its jobs by their deadlines.
         """
-        return self.run.time_base == "sleep" or (len(released) > 1 and self.run.time_base != "spin")
+        alone = len(released) == 1 and self.scheduling_of(core).policy != "edf"
+        return self.run.time_base == "sleep" or bool(released and not alone)
+
+    def wakes_late(self, core: str, released: Collection[str]) -> bool:
+        """True if the timer delays the releases of a core that releases these tasks; `spin` says: never."""
+        return self.run.time_base != "spin" and self.sleeps(core, released)
 
     def scheduling_of(self, core: str) -> Scheduling:
         """A core's scheduling: its own entry, else its group's, else the default."""

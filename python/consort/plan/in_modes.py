@@ -43,19 +43,36 @@ def in_all_modes(whole: System, base: Plan, modes: Mapping[str, Plan]) -> Plan:
     )
 
 
+def sleeping_alike(modes: Mapping[str, Plan]) -> dict[str, Plan]:
+    """The plans of modes that change: a core that several tasks share in one of them, and so sleeps until
+    releases, sleeps in all, and is late in all. One that spins would leave the others no time."""
+
+    def alike(core: PlannedCore) -> PlannedCore:
+        here = [made.cores[core.name] for made in modes.values() if core.name in made.cores]
+        sleeps = any(one.time_base == "sleep" for one in here)
+        late = next((one for one in here if one.wakes_late), core)
+        return replace(
+            core,
+            time_base="sleep" if sleeps else core.time_base,
+            wakes_late=late.wakes_late,
+            timer_lateness_ps=late.timer_lateness_ps,
+        )
+
+    return {
+        mode: replace(made, cores={name: alike(core) for name, core in made.cores.items()})
+        for mode, made in modes.items()
+    }
+
+
 def _core(name: str, modes: Mapping[str, Plan]) -> PlannedCore:
-    """A core as the first mode has it. It has one time base: it sleeps where several tasks share it in any
-    mode, because one that spins leaves the others no time. How it awaits answers is said where it awaits
-    some."""
+    """A core as the first mode has it. How it awaits answers is said where it awaits some."""
     here = [made.cores[name] for made in modes.values() if name in made.cores]
-    sleeps = any(core.time_base == "sleep" for core in here)
     waits = (
         made.cores[name].wait
         for made in modes.values()
         if any(task.core == name and task.worker is not None for task in made.tasks.values())
     )
-    time_base = "sleep" if sleeps else here[0].time_base
-    return replace(here[0], time_base=time_base, wait=next(waits, here[0].wait))
+    return replace(here[0], wait=next(waits, here[0].wait))
 
 
 def _task(name: str, modes: Mapping[str, Plan]) -> PlannedTask:

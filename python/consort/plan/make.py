@@ -19,7 +19,7 @@ from consort.model.problems import nearest
 from consort.model.textvalue import WrongValue
 from consort.plan.accelerators import plan_accelerators
 from consort.plan.channels import plan_channels, plan_devices
-from consort.plan.in_modes import in_all_modes, mode_problems, with_checkpoints
+from consort.plan.in_modes import in_all_modes, mode_problems, sleeping_alike, with_checkpoints
 from consort.plan.refusals import refusals
 from consort.plan.targets import Target, target_named
 from consort.plan.tasks import plan_cores, plan_resources, plan_tasks
@@ -110,6 +110,7 @@ def _in_modes(
         modes[mode], found = _planned(system, target, mode, stand_ins, place)
         said = {str(problem) for problem in problems}
         problems += [problem for problem in found if str(problem) not in said]
+    modes = sleeping_alike(modes)
     problems += mode_problems(system, modes, target, system.document.problem)
     return ModePlans(in_all_modes(system, base, modes), modes), problems
 
@@ -165,7 +166,7 @@ def _planned(
     tasks = plan_tasks(system, stand_ins=stand_ins and target.executes)
     if mode is not None:
         tasks = with_checkpoints(whole, tasks)
-    cores = plan_cores(system, tasks)
+    cores = plan_cores(system, tasks, here=target.name == "linux")
     channels = plan_channels(system, tasks)
     devices = plan_devices(system)
     made = Plan(

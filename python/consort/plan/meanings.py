@@ -225,7 +225,9 @@ ROWS: tuple[Row, ...] = (
     _row(
         "Run time_base",
         "AFFAF.",
-        "A timer's lateness is in the bound of a core that sleeps; where nothing sleeps nothing is late.",
+        "A timer's lateness is in the bound of a core that sleeps, in all modes of a run if in one; where"
+        " nothing sleeps nothing is late. `spin` is believed, but on this machine, where a core of several"
+        " tasks sleeps all the same.",
     ),
     _row("Run interference configurations", "..SA.."),
     _row("Run seed", ".AAAA.", "The same seed has the same releases everywhere."),

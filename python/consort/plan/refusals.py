@@ -487,7 +487,8 @@ class _Refusals:
                 yield f"{name} is only described: {way}"
         for name, core in plan.cores.items():
             given = self.whole.run.time_base if "time_base" in self.whole.run.model_fields_set else "sleep"
-            if len(core.tasks) > 1 and given != core.time_base:
-                yield f"{name} sleeps until a release, because several tasks share it"
+            if core.tasks and core.time_base == "sleep" and given != "sleep":
+                why = "several tasks share it" if len(core.tasks) > 1 else "it goes by deadlines"
+                yield f"{name} sleeps until a release, because {why}"
             if core.serves:
                 yield f"{name} is a worker: it serves by urgency, one job at a time"

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Iterable, Mapping
 
 from consort.model import Duration, System, Task
 from consort.model.figures import Figure
@@ -31,8 +30,6 @@ from consort.plan.types import (
     Release,
     Slot,
 )
-
-Wanted = TypeVar("Wanted", bound=str)
 
 # A master that falls back gives an answer up after this part of the deadline, to have the rest for itself.
 GIVE_UP = (4, 5)
@@ -228,8 +225,13 @@ def plan_resources(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str
     return found
 
 
-def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedCore]:
-    """All cores that the system uses, masters and cores of local tasks first, then workers."""
+def plan_cores(
+    system: System, tasks: Mapping[str, PlannedTask], *, here: bool = False
+) -> dict[str, PlannedCore]:
+    """All cores that the system uses, masters and cores of local tasks first, then workers.
+
+    `here`: of this machine's processes, which are late wherever they sleep, whatever the description says.
+    """
     slots, missing = _slots(system, tasks)
     serving = {accelerator.on for accelerator in system.accelerators.values()}
     cores = {}
@@ -238,6 +240,8 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
         scheduling = system.scheduling_of(name)
         released, serves = released_on(system, name), served_by(system, name)
         policy: CorePolicy = "worker" if serves and not released else scheduling.policy
+        sleeps = system.sleeps(name, released)
+        wakes_late = sleeps if here else system.wakes_late(name, released)
         if name in serving:
             policy = "accelerator"
         switch = scheduling.context_switch or core.description.context_switch
@@ -247,11 +251,9 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
             policy=policy,
             wait=scheduling.wait or "spin",
             service=scheduling.service or "priority",
-            time_base=time_base(system.run.time_base, released),
+            time_base="sleep" if sleeps else system.run.time_base,
             context_switch_ps=_picoseconds(switch),
-            timer_lateness_ps=_picoseconds(core.description.timer_lateness)
-            if system.wakes_late(released)
-            else None,
+            timer_lateness_ps=_picoseconds(core.description.timer_lateness) if wakes_late else None,
             cpu=system.run.cpus.get(name),
             tasks=tuple(released),
             serves=tuple(serves),
@@ -262,7 +264,7 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
             bandwidth=_bandwidth(scheduling.bandwidth),
             slot_missing=missing.get(name, ""),
             entry=system.scheduling_entry(name),
-            wakes_late=system.wakes_late(released),
+            wakes_late=wakes_late,
         )
     return cores
 
@@ -284,12 +286,6 @@ def _supply(given: Supply | None) -> PlannedSupply | None:
     if given is None:
         return None
     return PlannedSupply(given.budget.picoseconds, given.period.picoseconds, given.kind == "tdma")
-
-
-def time_base(wanted: Wanted, released: Sequence[str]) -> Wanted | Literal["sleep"]:
-    """The way a core awaits a release: spinning is for one task, another one would never get the
-    processor."""
-    return "sleep" if len(released) > 1 else wanted
 
 
 def _slots(system: System, tasks: Mapping[str, PlannedTask]) -> tuple[dict[str, Slot], dict[str, str]]:

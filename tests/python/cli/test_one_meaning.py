@@ -38,6 +38,8 @@ def test_right_or_refused(
     (folder / "platform.yaml").write_text(f"consort: 1\nname: platform\n{case.get('platform', '')}")
     chosen = "platform.yaml" if "platform" in case else "linux-host"
     (folder / "system.yaml").write_text(f"consort: 1\nassumed: x\nplatform: {chosen}\n{case['system']}")
+    for file, text in case.get("files", {}).items():
+        (folder / file).write_text(text)
     for command, (status, *says) in case["answers"].items():
         first, *options = command.split()
         # Each figure, not the five lines alone.
@@ -64,6 +66,19 @@ def test_bounds_are_of_the_time_base_that_is_run() -> None:
     assert asked == bounds_of(planned(described(TIMED, time_base="sleep"), replace(options, time_base=None)))
     spinning = bounds_of(planned(described(TIMED, time_base="spin"), replace(options, time_base=None)))
     assert asked.bound("a", "response").ns > spinning.bound("a", "response").ns
+
+
+def test_a_core_of_this_machine_that_sleeps_is_late_in_each_mode() -> None:
+    """The case mode-spin: spinning is for one task, and a process sleeps in all modes or in none."""
+    tasks = {"a": TIMED["a"] | {"priority": 2}, "b": TIMED["a"] | {"priority": 1}}
+    head = {"consort": 1, "assumed": "x", "platform": "linux-host", "scheduling": {"master": SWITCH}}
+    modes = {"one": {"tasks": ["a"]}, "two": {"tasks": ["a", "b"]}}
+    changes = {"start": "one", "agreement": "1ms", "requests": [{"at": "200ms", "to": "two"}]}
+    parts = {"tasks": tasks, "modes": modes, "mode_changes": changes, "run": {"time_base": "spin"}}
+    plans = plan_in_modes(system_from_data(head | parts), "linux", stand_ins=True)
+    base = plans.whole.cores["master-0"].time_base
+    late = [bounds_of(made).bound("a", "response").ns - 400_000 for made in plans.modes.values()]
+    assert base == "sleep" and late == [100_000, 100_000]
 
 
 def test_a_seed_has_the_same_releases_whatever_is_chosen_of_executions() -> None:

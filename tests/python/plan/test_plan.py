@@ -10,6 +10,7 @@ from typing import Any
 
 import free
 import pytest
+from consort.analysis.mode_changes import mode_plans
 from consort.base.errors import BadInput
 from consort.cli import main
 from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
@@ -367,8 +368,13 @@ class TestModes:
                 {"a": {}, "b": {}}, {"tasks": ["a", "b"]}, one=["a"], run={"time_base": time_base}
             )
             made = plan_in_modes(described, "linux", stand_ins=True)
-            assert made.modes["one"].cores["m-0"].time_base == time_base
-            assert made.whole.cores["m-0"].time_base == "sleep"
+            # Its releases are late in the mode in which it has one task, too.
+            for one in (made.whole, *made.modes.values()):
+                assert one.cores["m-0"].time_base == "sleep" and one.cores["m-0"].wakes_late
+            analysed = mode_plans(described)["one"].cores["m-0"]
+            assert analysed.wakes_late == (time_base == "hybrid")
+            alone = plan(described, "linux", mode="one", stand_ins=True).cores["m-0"]
+            assert alone.time_base == time_base and not alone.wakes_late
 
     def test_blocks_have_a_reader_in_each_mode(self) -> None:
         tasks = {"a": {"writes": ["x"]}, "b": {"reads": ["x"]}}
