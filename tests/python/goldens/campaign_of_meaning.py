@@ -106,9 +106,20 @@ MORE: dict[str, dict[str, Any]] = {
             "d": {"execution": "three-phase", "on": "spm-1", "footprint": {"code": "1KiB", "data": "2KiB"}},
         },
     },
+    # Its answer comes when it was given up, and the next job is not there.
+    "answer for nobody": {
+        "tasks": {"b": _AWAY | {"wcet": {"m": "1ms", "w": "1500us"}, "deadline": "1ms"}},
+        "channels": _boxes("b"),
+    },
+    # The more urgent job comes later than the difference of their deadlines.
+    "late under edf": {
+        "scheduling": {"m-0": {"policy": "edf"}},
+        "tasks": {"a": {"deadline": "10ms", "jitter": "4ms"}, "b": {"deadline": "11ms", "wcet": "3ms"}},
+    },
     "arrival at deadlines": {
         "tasks": {"b": {"period": None, "min_interarrival": "8ms", "arrival": "link"}},
         "channels": {"link": {"communication": "let"}},
+        "chains": {"way": None},
     },
     # Its core has nothing to do in the first mode.
     "a worker in a mode": {
