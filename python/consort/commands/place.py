@@ -151,7 +151,7 @@ def command(
         )
         conflict = None
         if placement.found.status == "infeasible":
-            conflict = conflict_of(placement.problem, time_limit, progress)
+            conflict = conflict_of(placement.problem, time_limit, progress, lacking=bool(placement.missing))
     text = ""
     changes = ""
     if placement.best.outcome is not None:

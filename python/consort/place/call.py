@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.base.progress import Progress, silent
 from consort.model import System
 from consort.model.problems import nearest
+from consort.place.conflict import known_conflict
 from consort.place.evaluate import bounds_of, failing_of, value_of
 from consort.place.goals import GOALS, Bounds, Goal
 from consort.place.problem import Problem, problem_of
@@ -75,6 +76,8 @@ def place(
     check_choose(system, problem.choose, problem.settings)
     search = Search(problem, seconds, progress)
     found = search.best(best)
+    if found.status == "undecided" and known_conflict(problem, search.until):
+        found = replace(found, status="infeasible")
     fewest = None
     if found.outcome is not None and found.outcome.values["moves"] < 0:
         fewest = search.best("moves", {best: found.value})

@@ -70,15 +70,40 @@ def _listed(system: System, places: Sequence[str]) -> str:
     return ", ".join(found)
 
 
-def conflict_of(problem: Problem, seconds: float, progress: Progress) -> Conflict:
+def known_conflict(problem: Problem, until: float) -> list[Requirement] | None:
+    """Requirements that no placement meets, whatever the figures are that nobody gave; None: none is found.
+
+    First each alone is tried, then one after another is added, but for those with which it is undecided
+    whether a placement meets them.
+    """
+
+    def feasible(some: list[Requirement]) -> bool | None:
+        return _feasible(problem, some, until - time.monotonic())[0]
+
+    for one in requirements_of(problem):
+        if feasible([one]) is False:
+            return [one]
+    kept: list[Requirement] = []
+    for one in requirements_of(problem):
+        more = feasible([*kept, one])
+        if more is not None:
+            kept.append(one)
+        if more is False:
+            return kept
+    return None
+
+
+def conflict_of(problem: Problem, seconds: float, progress: Progress, *, lacking: bool = False) -> Conflict:
     """A minimal set of requirements that cannot all be met, of a problem that has no placement.
+
+    With `lacking` figures it is one of those that are in conflict whatever these are.
 
     Each is given up in turn: where there is still no placement, it was none of the reasons. One more
     requirement may make a bound lower (a task with an offset makes others' moments known), so that all that
     are left are tried again once one was given up.
     """
     until = time.monotonic() + seconds
-    kept = requirements_of(problem)
+    kept = (known_conflict(problem, until) if lacking else None) or requirements_of(problem)
     turns = deque(kept)
     needed = 0  # of those tried since one was given up
     minimal, why = True, ""
