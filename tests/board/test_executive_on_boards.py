@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from board_support import ROOT, board, consort
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, SystemFails
 from consort.board import executive
 from consort.board.application import BEGIN, prepare_board
 from consort.board.placement import placement
 from consort.model import load_system
+from consort.run.plan_image import Clock
 
 # Platform, core, processor.
 PREEMPTIVE = [
@@ -122,6 +124,38 @@ def test_without_a_timer_interrupt_what_has_begun_runs_to_its_end(
     assert len(of(run, tasks, "slow")) == 5
 
 
+@pytest.mark.representative
+def test_tasks_of_one_priority_are_served_as_they_are_released(tmp_path: Path) -> None:
+    """middle comes in the midst of a job of slow, which stands behind it and has its priority."""
+    platform, core, _ = PREEMPTIVE[1]
+    levels = {"fast": "200us, priority: 2", "middle": "1000us, priority: 1", "slow": "4000us, priority: 1"}
+    run, tasks = recorded(description(tmp_path, platform, core, FIXED, **levels), platform)
+    middle, slow = (of(run, tasks, name) for name in ("middle", "slow"))
+    for one in slow:
+        inside = (middle["start"] > one["start"]) & (middle["start"] < one["finish"])
+        assert not inside.any()
+
+
+def test_an_image_of_another_layout_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    platform, core, _ = PREEMPTIVE[1]
+    made = executive.board_image
+
+    def another(*arguments: Any) -> bytes:
+        image = bytearray(made(*arguments))
+        at = layout_of_head["offset"]
+        image[at] ^= 1
+        return bytes(image)
+
+    file = description(tmp_path, platform, core, FIXED)
+    board(BOARDS.get(platform, platform))
+    run = prepare_board(load_system(file), lambda *_: None)
+    members = run.described["plan"]["rows"]["head"]["members"]
+    layout_of_head = next(member for member in members if member["name"] == "layout")
+    monkeypatch.setattr(executive, "board_image", another)
+    with pytest.raises(SystemFails, match="made for a program whose tables are laid out otherwise"):
+        executive.run(run.request(DURATION, counted=True))
+
+
 def test_outputs_are_the_same_on_every_instruction_set(tmp_path: Path) -> None:
     last = {}
     for platform, core, _ in PREEMPTIVE:
@@ -173,6 +207,7 @@ def test_what_a_core_cannot_do_is_refused(
 def test_a_time_between_ticks_is_refused(tmp_path: Path) -> None:
     file = description(tmp_path, "stm32mp157", "m4-0", FIXED, fast="200010ns")
     where = placement(load_system(file))
-    made, sides = where.plan, where.played
+    made, side = where.plan, where.played["m4-0"]
+    clock = Clock("m4-0", side.title, side.hertz, untimed=False)
     with pytest.raises(BadInput, match=r"tasks\.fast\.period: the time is no whole number of ticks"):
-        executive.ticks(made, sides["m4-0"], made.tasks["fast"], "period", made.tasks["fast"].period_ps)
+        clock.ticks(made, made.tasks["fast"], "period", made.tasks["fast"].period_ps)

@@ -283,6 +283,13 @@ class Image {
   public:
     Image() = default;
 
+    // An image that its maker has just written, for a processor too small to look it through.
+    [[nodiscard]] static Refused trust(const std::byte* from, Image& image) noexcept {
+        Head head;
+        std::memcpy(&head, from, sizeof head);
+        image.from_ = from;
+        return made_for_another(head);
+    }
     // `program`: what this program is known by; 0: any. What rows refer to is another question: see
     // `wrong_reference`.
     [[nodiscard]] static Refused open(const std::byte* from, std::size_t bytes, std::uint64_t program,
@@ -292,14 +299,8 @@ class Image {
             return Refused::not_an_image;
         }
         std::memcpy(&head, from, sizeof head);
-        if (head.magic != magic) {
-            return Refused::not_an_image;
-        }
-        if (head.version != version) {
-            return Refused::version;
-        }
-        if (head.layout != layout) {
-            return Refused::layout;
+        if (const Refused why = made_for_another(head); why != Refused::no) {
+            return why;
         }
         Hash hash;
         hash.add(from + sizeof head, bytes - sizeof head);
@@ -355,6 +356,15 @@ class Image {
     }
 
   private:
+    [[nodiscard]] static Refused made_for_another(const Head& head) noexcept {
+        if (head.magic != magic) {
+            return Refused::not_an_image;
+        }
+        if (head.version != version) {
+            return Refused::version;
+        }
+        return head.layout != layout ? Refused::layout : Refused::no;
+    }
     [[nodiscard]] const Place& place(Table table) const noexcept {
         return head().places[static_cast<std::size_t>(table)];
     }

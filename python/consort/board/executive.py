@@ -21,24 +21,23 @@ from consort.base.standstill import STANDSTILL_S
 from consort.board import clocks, device_process, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
 from consort.board.extras import extra_numbers
-from consort.board.placement import POLICIES, Placement, Side
+from consort.board.placement import Placement
 from consort.board.policies import THREE_PHASE
-from consort.board.programs import CORE_VALUES, ON_MISS, TASK_VALUES, Programs
+from consort.board.programs import CORE_VALUES, TASK_VALUES, Programs
 from consort.board.recorded import Recorded, numbered
 from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
 from consort.board.token import check_undisturbed
 from consort.board.window import ALIGNMENT, Window, WindowIsFull, region_bytes, up
 from consort.model.kinds import STAND_IN
-from consort.plan import Plan, PlannedCore, PlannedTask
+from consort.plan import PlannedTask
 from consort.run.collect import output_dtype
+from consort.run.plan_image import Clock, board_image
 
 # From a core's start to its first release [ns].
 LEAD_NS = 1_000_000
 # A core's result: how much of its stack was used (consort/bare/stack.hpp).
 STACK_RESULT = RESULTS - 1
-# The limit of an answer that is awaited however long it takes [ticks].
-FOREVER = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,6 @@ class Layout:
     rings: dict[str, tuple[int, int]]
     # The ring of the process that plays devices.
     device_ring: tuple[int, int] | None = None
-
-
-def ticks(plan: Plan, core: Side, task: PlannedTask, field: str, picoseconds: int) -> int:
-    """A time in the core's ticks; `BadInput` where it is no whole number of them."""
-    found, rest = divmod(picoseconds * core.hertz, 10**12)
-    if rest:
-        tick = 1e9 / core.hertz
-        raise BadInput(
-            f"the time is no whole number of ticks of the {core.title}, which has one each {tick:g} ns",
-            file=plan.file,
-            field=f"tasks.{task.name}.{field}",
-        )
-    return int(found)
 
 
 @dataclass(frozen=True)
@@ -134,9 +120,11 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
             core = where.played[name]
             numbers["until"] = -(-duration * core.hertz // 10**12)
             numbers["lead"] = LEAD_NS * core.hertz // 10**9 if request.counted else 0
-            numbers["policy"] = 0 if planned.policy == THREE_PHASE else list(POLICIES).index(planned.policy)
+            clock = Clock(name, core.title, core.hertz, untimed=not request.counted)
+            image = board_image(plan, request.described["plan"], duration, clock)
+            numbers["plan"] = window.put(image)
             for task in (plan.tasks[t] for t in planned.tasks):
-                of_task = _task_values(request, core, task, duration, window)
+                of_task = _task_values(request, task, duration, window)
                 rings[task.name] = (of_task["ring"], of_task["ring_bytes"])
                 values += [of_task[key] for key in TASK_VALUES]
             values += extra_numbers(request, name, duration, window)
@@ -174,15 +162,7 @@ def _in_time(where: Placement) -> list[int]:
     return found if where.device_place is None else [*found, len(where.plan.cores)]
 
 
-def _urgency(core: PlannedCore, task: PlannedTask) -> int:
-    """The task's key, the smaller the more urgent; above it what a key must be below to preempt its job."""
-    limit = task.rank if task.threshold is None else task.threshold
-    return task.rank | (0 if core.policy == "fixed-priority-non-preemptive" else limit) << 32
-
-
-def _task_values(
-    request: Request, core: Side, task: PlannedTask, duration_ps: int, window: Window
-) -> dict[str, int]:
+def _task_values(request: Request, task: PlannedTask, duration_ps: int, window: Window) -> dict[str, int]:
     plan, record = request.where.plan, request.described["record"]
     out = 0
     if task.step != STAND_IN:
@@ -206,15 +186,7 @@ def _task_values(
     given = request.rows.get(task.name)
     if given is not None:
         given = given[: max(1, jobs)]
-    # An answer is not given up after the instant, so a tick that it would be in the midst of does not count.
-    give_up = (task.deadline_ps if task.give_up_ps is None else task.give_up_ps) * core.hertz // 10**12
     return {
-        "period": ticks(plan, core, task, "period", task.period_ps),
-        "offset": ticks(plan, core, task, "offset", task.offset_ps),
-        "deadline": ticks(plan, core, task, "deadline", task.deadline_ps),
-        "give_up": give_up if request.counted else FOREVER,
-        "on_miss": ON_MISS.index(task.on_miss),
-        "urgency": _urgency(plan.cores[task.core], task),
         "number": list(plan.tasks).index(task.name),
         "rows": 0 if given is None else len(given),
         "rows_at": 0 if given is None else window.put(given.tobytes()),

@@ -13,7 +13,6 @@ from consort.board import rtlinux
 from consort.board.boards import board_named
 from consort.board.description import FIRST_PROCESS, BoardSpec, CoreSpec
 from consort.board.device_process import written
-from consort.board.policies import POLICIES
 from consort.board.refusals import Refusals
 from consort.model import BadDescription, System
 from consort.plan import Plan, plan
@@ -198,4 +197,4 @@ def _with_linux(made: Plan, spec: BoardSpec, sides: dict[str, str]) -> tuple[Boa
     return rtlinux.with_linux(spec), {**sides, core: spec.linux_side}
 
 
-__all__ = ["POLICIES", "Placement", "Side", "board_of", "is_emulated", "placement", "plan_for"]
+__all__ = ["Placement", "Side", "board_of", "is_emulated", "placement", "plan_for"]

@@ -13,7 +13,7 @@ from consort.base.render import Templates
 from consort.board import device_process, rtlinux
 from consort.board.data_flow import DataFlow, object_name
 from consort.board.image import build_image, call_graph_of
-from consort.board.placement import POLICIES, Placement
+from consort.board.placement import Placement
 from consort.board.policies import THREE_PHASE
 from consort.board.process import PROCESSES, build_process
 from consort.board.stack import StackBound, stack_bound
@@ -27,11 +27,8 @@ from consort.run.source import identifier, task_type
 # The numbers that a core's control block has, in this order: its program has the same enumerations. Behind
 # them come those of its plants and recordings (data_flow.py).
 CORE_VALUES = ("region", "region_bytes", "lines", "cores", "number", "masters", "clocks", "until", "lead",
-               "policy", "untimed")  # fmt: skip
-TASK_VALUES = ("period", "offset", "deadline", "give_up", "on_miss", "urgency", "number", "rows", "rows_at",
-               "ring", "ring_bytes")  # fmt: skip
-# The number of a miss policy is its place.
-ON_MISS = ("hold-last-output", "local-fallback", "stop")
+               "plan", "untimed")  # fmt: skip
+TASK_VALUES = ("number", "rows", "rows_at", "ring", "ring_bytes")
 
 IDLE = (
     '#include "consort/bare/program.hpp"\n'
@@ -93,8 +90,6 @@ def program_source(where: Placement, core: str) -> str:
         "releasing_core.cpp.j2",
         **values,
         task_values=TASK_VALUES,
-        policies=list(POLICIES.values()),
-        on_miss=[name.replace("-", "_") for name in ON_MISS],
         masters=len(where.masters) + (where.device_place is not None),
         maker=maker,
         headers=list(dict.fromkeys([*_headers(where, of_types), *flow.headers()])),

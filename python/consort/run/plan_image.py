@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,33 @@ from consort.simulate.engine import ARRIVAL, Choice
 TICKS_PER_SECOND = 10**12
 # Execution times lie anywhere between best and worst.
 EXECUTION: Choice = "uniform"
+
+
+# The limit of an answer that is awaited however long it takes [ticks].
+FOREVER = 1 << 62
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The clock of a board's core, whose ticks the times of its image are."""
+
+    core: str
+    title: str
+    hertz: int
+    untimed: bool
+    """True if every release is served however long it takes, and no answer is given up."""
+
+    def ticks(self, plan: Plan, task: PlannedTask, key: str, picoseconds: int) -> int:
+        """A time in ticks; `BadInput` where it is no whole number of them, and the core needs it so."""
+        found, rest = divmod(picoseconds * self.hertz, TICKS_PER_SECOND)
+        if rest and task.core == self.core and key in ("period", "offset", "deadline"):
+            raise BadInput(
+                f"the time is no whole number of ticks of the {self.title}, which has one each"
+                f" {1e9 / self.hertz:g} ns",
+                file=plan.file,
+                field=f"tasks.{task.name}.{key}",
+            )
+        return found
 
 
 def keeping(layouts: Mapping[str, Any]) -> list[str]:
@@ -76,6 +104,11 @@ def plan_image(
     return _Image(plans, _encoder(_Layouts(layouts)), keeps, time_scale).made(duration_ps)
 
 
+def board_image(plan: Plan, layouts: Mapping[str, Any], duration_ps: int, clock: Clock) -> bytes:
+    """The image for a core of a board, in the ticks of its clock."""
+    return _Image(ModePlans(plan, {}), _encoder(_Layouts(layouts)), (), 1, clock).made(duration_ps)
+
+
 class _Layouts(dict[str, Any]):
     """Known by their fingerprint: an encoder is made once for all programs of one compiler."""
 
@@ -89,7 +122,15 @@ def _encoder(layouts: _Layouts) -> Encoder:
 
 
 class _Image:
-    def __init__(self, plans: ModePlans, encoder: Encoder, keeps: Collection[str], time_scale: int) -> None:
+    def __init__(
+        self,
+        plans: ModePlans,
+        encoder: Encoder,
+        keeps: Collection[str],
+        time_scale: int,
+        clock: Clock | None = None,
+    ) -> None:
+        self.clock = clock
         self.whole = plans.whole
         self.modes = dict(plans.modes) or {"": plans.whole}
         self.changes = plans.whole.changes if plans.modes else None
@@ -116,7 +157,7 @@ class _Image:
             raise BadDescription(self.problems)
         changes, names = self.changes, list(self.modes)
         head = {
-            "ticks_per_second": TICKS_PER_SECOND,
+            "ticks_per_second": TICKS_PER_SECOND if self.clock is None else self.clock.hertz,
             "run.duration": duration_ps * self.scale,
             "run.seed": self.whole.run.seed,
             "run.execution": EXECUTION,
@@ -201,7 +242,8 @@ class _Image:
         row["core"], row["rank"] = self.cores.index(task.core), task.rank
         row["threshold"] = task.rank if task.threshold is None else task.threshold
         row["on_miss"] = task.on_miss
-        row["skips"] = task.execution != "three-phase"
+        untimed = self.clock is not None and self.clock.untimed
+        row["skips"] = task.execution != "three-phase" and not untimed
         row["one_in_flight"] = name in self.keeps
         # A machine in virtual time follows no device.
         if task.arrival is not None and not (self.timed and releasing(plan, name) is None):
@@ -215,7 +257,9 @@ class _Image:
             ("deadline", task.deadline_ps),
             ("give_up", give_up),
         ):
-            row[key] = time * self.scale
+            row[key] = time * self.scale if self.clock is None else self.clock.ticks(plan, task, key, time)
+        if untimed:
+            row["give_up"] = FOREVER
         row |= self._rows("distances", self.times, [least * self.scale for least in task.min_distances_ps])
         row |= self._rows("ends", self.ends, self._ends_of(task))
         self._execution(figures, task, row)

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <new>
 
+#include "consort/app/plan.hpp"
 #include "consort/app/stand_in.hpp"
 #include "consort/bare/clocks.hpp"
 #include "consort/bare/data_flow.hpp"
@@ -18,7 +19,7 @@
 namespace consort::bare {
 
 // Values: an enumeration of the core's numbers and one of each task's, each with `count` at its end, made by
-// the host, with `policies` and `on_miss` in the order of its numbers.
+// the host. The plan is an image in the window, whose times are ticks of this core's clock.
 template <class Values, std::uint32_t tasks, class Timer>
 class CoreRun {
   public:
@@ -30,11 +31,16 @@ class CoreRun {
           block_(block),
           lines_(window() + core_value(block, Core::lines),
                  static_cast<std::uint32_t>(core_value(block, Core::cores)),
-                 static_cast<std::uint32_t>(core_value(block, Core::number))) {}
+                 static_cast<std::uint32_t>(core_value(block, Core::number))),
+          refused_(app::plan::Image::trust(
+              reinterpret_cast<const std::byte*>(window() + core_value(block, Core::plan)), image_)) {}
 
-    [[nodiscard]] OnMiss on_miss(std::uint32_t place) const noexcept {
-        return Values::on_miss[task_value(place, Of::on_miss)];
+    // Why the plan is none for this program. Nothing but this is asked of a run whose plan is refused.
+    [[nodiscard]] app::plan::Refused refused() const noexcept { return refused_; }
+    [[nodiscard]] const app::plan::Task& planned(std::uint32_t place) const noexcept {
+        return image_.task(0, static_cast<std::uint32_t>(task_value(place, Of::number)));
     }
+    [[nodiscard]] OnMiss on_miss(std::uint32_t place) const noexcept { return planned(place).on_miss; }
     [[nodiscard]] const RunLines& lines() const noexcept { return lines_; }
     // A number that the core's program has beside those of `Values`.
     [[nodiscard]] std::uint64_t extra(std::uint32_t place) const noexcept {
@@ -78,12 +84,13 @@ class CoreRun {
     [[gnu::cold, gnu::noinline]] void set_up(std::uint32_t place, app::TaskSetup& setup, const Ends& ends,
                                              Runner& runner, app::RingWriter& writer) noexcept {
         const auto value = [&](Of what) { return task_value(place, what); };
-        setup.period = untimed_ ? ~Ticks{0} : value(Of::period);
+        const app::plan::Task& task = planned(place);
+        setup.period = untimed_ ? ~Ticks{0} : static_cast<Ticks>(task.period);
         setup.task = static_cast<std::uint16_t>(value(Of::number));
         setup.core = static_cast<std::uint16_t>(core_value(block_, Core::number));
-        setup.deadline = value(Of::deadline);
-        setup.give_up = value(Of::give_up);
-        setup.on_miss = on_miss(place);
+        setup.deadline = static_cast<Ticks>(task.deadline);
+        setup.give_up = static_cast<Ticks>(task.give_up);
+        setup.on_miss = task.on_miss;
         setup.row_count = value(Of::rows);
         setup.rows =
             setup.row_count == 0 ? nullptr : reinterpret_cast<std::byte*>(window() + value(Of::rows_at));
@@ -112,6 +119,7 @@ class CoreRun {
     bool untimed_;
     ControlBlock block_;
     RunLines lines_;
+    app::plan::Image image_;
     Ticks start_ = 0;
 
   private:
@@ -138,6 +146,7 @@ class CoreRun {
     }
 
     std::uint32_t finished_ = 0;
+    app::plan::Refused refused_;
 };
 
 }  // namespace consort::bare

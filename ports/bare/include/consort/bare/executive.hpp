@@ -173,6 +173,16 @@ class CoreExecutive
     void disable() noexcept { Timer::disable(); }
 
   private:
+    [[nodiscard]] app::Dispatch policy() const noexcept {
+        switch (image_.core(0, static_cast<std::uint32_t>(core_value(block_, Core::number))).policy) {
+            case app::plan::Policy::fixed_priority_non_preemptive:
+                return app::Dispatch::fixed_priority_non_preemptive;
+            case app::plan::Policy::edf:
+                return app::Dispatch::edf;
+            default:
+                return app::Dispatch::fixed_priority;
+        }
+    }
     void begin_job(Task& task, app::Time now) const noexcept {
         const auto start = static_cast<Ticks>(now);
         if (untimed_) [[unlikely]] {
@@ -208,7 +218,7 @@ class CoreExecutive
         if (!untimed_) {
             Timer::start();
         }
-        this->start(tasks_, tasks, Values::policies[core_value(block_, Core::policy)], logical_);
+        this->start(tasks_, tasks, policy(), logical_);
         while (this->busy()) {
             this->dispatch();
             if (untimed_) {
@@ -223,16 +233,15 @@ class CoreExecutive
     // The part that is the same for all types of tasks.
     [[gnu::cold, gnu::noinline]] void add(std::uint32_t place, app::TaskSetup& setup,
                                           const Ends& ends) noexcept {
-        const auto value = [&](Of what) { return this->task_value(place, what); };
+        const app::plan::Task& planned = this->planned(place);
         Task& task = tasks_[place];
-        task.plan.period = static_cast<app::Time>(value(Of::period));
-        task.plan.offset = static_cast<app::Time>(value(Of::offset));
-        task.plan.deadline = static_cast<app::Time>(value(Of::deadline));
-        const std::uint64_t urgency = value(Of::urgency);
-        task.plan.key = static_cast<std::uint32_t>(urgency);
-        task.plan.level = static_cast<std::uint32_t>(urgency >> 32U);
-        // Untimed, every release is served, and no start is late.
-        task.plan.skips = !untimed_;
+        task.plan.period = planned.period;
+        task.plan.offset = planned.offset;
+        task.plan.deadline = planned.deadline;
+        task.plan.key = planned.rank;
+        // Non-preemptive: no key is below the most urgent one.
+        task.plan.level = policy() == app::Dispatch::fixed_priority_non_preemptive ? 0 : planned.threshold;
+        task.plan.skips = planned.skips;
         this->set_up(place, setup, ends, task.runner, task.ring);
     }
     // Untimed, and the core is idle: to the next instant at which something is due.
@@ -249,6 +258,7 @@ class CoreExecutive
     using Run::block_;
     using Run::core_value;
     using Run::count_job;
+    using Run::image_;
     using Run::lines_;
     using Run::start_;
     using Run::task_value;

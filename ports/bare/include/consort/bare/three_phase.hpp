@@ -71,9 +71,10 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
         member.computation = &Kind::computation;
         this->set_up(place, setup, ends, member.runner, member.ring);
         spm::Task& planned = table_[place];
-        planned.period = this->task_value(place, Of::period);
-        planned.deadline = this->task_value(place, Of::deadline);
-        planned.offset = this->task_value(place, Of::offset);
+        const app::plan::Task& given = Run::planned(place);
+        planned.period = static_cast<Ticks>(given.period);
+        planned.deadline = static_cast<Ticks>(given.deadline);
+        planned.offset = static_cast<Ticks>(given.offset);
         planned.size = Kind::footprint;
         planned.code = task.code_image();
         planned.data = task.data_image();
