@@ -273,7 +273,8 @@ def entry(register: Register) -> list[str]:
         access = ", write 1 to clear" if f.clears else ", writable" if f.writable else ""
         value = f"{f.reset:#x}" if f.reset and f.reset > 9 else f.reset
         reset = ", of the block" if f.reset is None else f", reset {value}" if f.reset else ""
-        lines.append(f"- {bits} `{f.name}`{access}{reset}: {f.desc}")
+        said = "" if f.desc == f.name else f": {f.desc}"
+        lines.append(f"- {bits} `{f.name}`{access}{reset}{said}")
     return [*lines, ""]
 
 
