@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import SystemFails
+from consort.judge.bounds import Bounds
 from consort.judge.disturbance import disturbances, merged, touched
+from consort.judge.executed import executed
 from consort.judge.samples import Samples
 from consort.record.raw import RawRun
 from consort.record.status import OPERATIONS
@@ -46,7 +48,9 @@ class Observation:
     `used` of `released` jobs count. Those do not that the machine was seen to stop while they executed
     (`disturbed`), that took far longer than the same job did in the other repetition (`unrepeated`:
     interrupts and hypervisors stop a processor unseen), that another task of the core was executed in
-    the middle of (`preempted`), and that were not served. `inputs` are the distinct inputs of those that
+    the middle of (`preempted`), and that were not served. A disturbed job of which it is known what it
+    executed at least counts with that in the high-water mark (`in_part`): a long job always meets an
+    interrupt, so that the longest would be left out. `inputs` are the distinct inputs of those that
     count; None where they came from a plant or a driver, which are not recorded. `rose_after_s`: when
     the high-water mark last rose, of `watched_s`.
     """
@@ -65,16 +69,19 @@ class Observation:
     inputs: int | None
     rose_after_s: float
     watched_s: float
+    in_part: int = 0
 
 
 @dataclass(frozen=True)
 class Series:
-    """The served jobs of one repetition, in order: `compute_ns`, nan where a job does not count."""
+    """The served jobs of one repetition, in order: `compute_ns`, nan where a job does not count, and
+    `least_ns`, what a disturbed one executed at least; 0 where that is not known."""
 
     core: str
     cpu: int | None
     released: int
     compute_ns: NDArray[np.float64]
+    least_ns: NDArray[np.float64]
     release_s: NDArray[np.float64]
     disturbed: int
     preempted: int
@@ -112,6 +119,10 @@ class Proposal:
         return bool(self.margin) and self.high_ns * self.share < FLOOR_NS
 
     @property
+    def in_part(self) -> int:
+        return sum(seen.in_part for seen in self.observations)
+
+    @property
     def disturbed(self) -> int:
         return sum(seen.disturbed + seen.unrepeated for seen in self.observations)
 
@@ -145,6 +156,9 @@ def series(
     preempted = ~hit & (inside > 0)
     compute = samples.ns(jobs["compute"][served].astype(np.int64))
     compute[hit | preempted] = np.nan
+    # Against a WCET of 0 whatever is known of a job's execution is above it.
+    nothing = Bounds(wcets={planned.name: 0.0 for planned in system.tasks})
+    least = np.where(hit, executed(samples, nothing).least[served], 0.0)
     release = jobs["release"].astype(np.int64)
     first = int(release[mine].min()) if mine.size else 0
     return Series(
@@ -152,8 +166,9 @@ def series(
         cpu=system.facts.cpus.get(system.cores[core].name),
         released=int(mine.size),
         compute_ns=compute,
+        least_ns=least,
         release_s=samples.ns(release[served] - first) / 1e9,
-        disturbed=int(hit.sum()),
+        disturbed=int((hit & (least <= 0)).sum()),
         preempted=int(preempted.sum()),
         keys=_inputs(samples, number, served, row_classes) if counts_inputs else None,
         watched_s=float(samples.ns(release[mine] - first).max() / 1e9) if mine.size else 0.0,
@@ -165,7 +180,7 @@ def observe(task: str, condition: Condition, repetitions: Sequence[Series]) -> O
     measure.
     """
     first = repetitions[0]
-    every = [one.compute_ns for one in repetitions]
+    every = [np.where(one.least_ns > 0, one.least_ns, one.compute_ns) for one in repetitions]
     counted = [
         np.where(unrepeated(one, [other for other in every if other is not one]), np.nan, one)
         for one in every
@@ -175,7 +190,8 @@ def observe(task: str, condition: Condition, repetitions: Sequence[Series]) -> O
         for before, after in zip(every, counted, strict=True)
     )
     times = np.concatenate(counted)
-    used = ~np.isnan(times)
+    whole = ~np.isnan(np.concatenate([one.compute_ns for one in repetitions]))
+    used = ~np.isnan(times) & whole
     released = sum(one.released for one in repetitions)
     if not used.any():
         raise SystemFails(
@@ -199,11 +215,12 @@ def observe(task: str, condition: Condition, repetitions: Sequence[Series]) -> O
         unrepeated=unlike,
         preempted=sum(one.preempted for one in repetitions),
         high_ns=float(np.nanmax(times)),
-        low_ns=float(np.nanmin(times)),
+        low_ns=float(times[used].min()),
         inputs=int(np.unique(np.concatenate(keys)[used], axis=0).shape[0]) if keys else None,
         # The first time that the mark stood where it ends.
         rose_after_s=float(instants[int(np.nanargmax(times))]),
         watched_s=float(starts[-1]),
+        in_part=int((~np.isnan(times) & ~whole).sum()),
     )
 
 

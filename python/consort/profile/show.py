@@ -46,6 +46,8 @@ def source_of(proposals: Sequence[Proposal], environment: Mapping[str, Any]) -> 
         f" ({max(inputs)} distinct inputs)" if inputs else " (inputs from a plant or a driver)"
     )
     left_out = f"{sum(p.disturbed for p in proposals)} disturbed samples excluded"
+    if in_part := sum(p.in_part for p in proposals):
+        left_out += f", {in_part} counted with what they executed at least"
     margin = added(proposals)
     return {
         "wcet": f"{head} high-water mark {_time(high.high_ns)} {jobs}, unchanged for"
@@ -92,6 +94,8 @@ def _words(proposals: Sequence[Proposal]) -> Iterator[str]:
         "Left out: jobs that the machine was seen to stop while they executed (disturbed), jobs that took"
         " far longer"
         " than in a second run of the same (not repeated), and jobs that another task preempted."
+        " Of a disturbed job (in part) the high-water mark counts what it executed at least, where that is"
+        " known."
     )
     yield "Last rose: when the high-water mark last rose, of the time watched; where late, profile longer."
     if any(one.inputs is None for proposal in proposals for one in proposal.observations):
@@ -100,6 +104,7 @@ def _words(proposals: Sequence[Proposal]) -> Iterator[str]:
 
 def _row(one: Observation) -> tuple[str, ...]:
     out = [f"{one.disturbed} disturbed"] if one.disturbed else []
+    out += [f"{one.in_part} in part"] if one.in_part else []
     out += [f"{one.unrepeated} not repeated"] if one.unrepeated else []
     out += [f"{one.preempted} preempted"] if one.preempted else []
     return (

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from consort.judge import Bounds, Limit, Verdict, judge
+from consort.profile.figures import observe, series
 from effort import examples
 from machine_model import (
     DEADLINE,
@@ -53,6 +54,18 @@ def test_no_planted_overrun_is_held(tmp_path: Path, kind: str) -> None:
         assert verdict.ok == "not held", (seed, planted, verdict.summary)
         (check,) = (check for check in verdict.checks if check.name == "execution times")
         assert not check.holds and check.text.startswith("a executed for longer than its WCET")
+
+
+def test_no_planted_overrun_is_left_out_of_a_profile(tmp_path: Path) -> None:
+    """What `consort profile` proposes is at least what the longest job executed for certain."""
+    planted = dict.fromkeys((5, 25, 45), 4 * WCET)
+    seen = [
+        series(local_system(seed, Planted(planted), sleeps=False).write(tmp_path / str(seed)), "a")
+        for seed in (1, 2)
+    ]
+    found = observe("a", "alone", seen)
+    assert WCET < found.high_ns <= 5 * WCET and found.in_part > 0
+    assert found.low_ns <= WCET
 
 
 @pytest.mark.representative

@@ -106,6 +106,7 @@ def series_of(times: list[float], **changes: object) -> Series:
         "cpu": 1,
         "released": len(times),
         "compute_ns": np.array(times, dtype=np.float64),
+        "least_ns": np.zeros(len(times)),
         "release_s": np.arange(len(times), dtype=np.float64),
         "disturbed": 0,
         "preempted": 0,
@@ -134,6 +135,22 @@ class TestWhatCounts:
         seen = observe("first", "alone", [series_of(times), series_of(shifted)])
         assert (seen.high_ns, seen.unrepeated) == (90_000.0, 0)
         assert seen.rose_after_s == 20.0
+
+    def test_what_a_disturbed_job_executed_at_least_is_in_the_high_water_mark(self) -> None:
+        """A job beyond a tick always meets an interrupt: without it the mark is that of the short jobs."""
+        times, least = [100.0] * 40, np.zeros(40)
+        times[20], least[20] = np.nan, 3e6
+        both = [series_of(times, least_ns=least), series_of(times, least_ns=least)]
+        seen = observe("first", "alone", both)
+        assert (seen.high_ns, seen.low_ns, seen.used, seen.in_part) == (3e6, 100.0, 78, 2)
+        said = source_of(proposals([seen], {"worker-0": "host"}, Fraction(1, 5)), {"date": "2026-01-01"})
+        assert "2 counted with what they executed at least" in said["wcet"]
+        # The low-water mark is of whole jobs, and what one repetition alone shows was the machine's.
+        least[20] = 50.0
+        assert observe("first", "alone", [series_of(times, least_ns=least)] * 2).low_ns == 100.0
+        least[20] = 3e6
+        seen = observe("first", "alone", [series_of(times, least_ns=least), series_of([100.0] * 40)])
+        assert (seen.high_ns, seen.unrepeated, seen.in_part) == (100.0, 1, 0)
 
     def test_one_repetition_leaves_nothing_out(self) -> None:
         assert not unrepeated(np.array([1.0, 1e6]), []).any()
