@@ -13,7 +13,7 @@ from consort.model import System
 from consort.model.problems import nearest
 from consort.place.conflict import known_conflict
 from consort.place.evaluate import bounds_of, failing_of, value_of
-from consort.place.goals import GOALS, Bounds, Goal
+from consort.place.goals import GOALS, MOST, Bounds, Goal
 from consort.place.problem import Problem, problem_of
 from consort.place.search import Found, Search
 from consort.place.settings import check_choose, parsed
@@ -89,7 +89,7 @@ def place(
     made, after = settled(problem, chosen.outcome, best)
     failing = list(failing_of(problem, after))
     value = value_of(problem, chosen.outcome.choice, after, best)
-    if failing or value < found.value:
+    if failing or value is None or value < found.value:
         raise AssertionError(f"the placement is not what the search took it for: {failing or value}")
     return Placement(problem, found, fewest, before, made, after, search.rounds, missing, value)
 
@@ -129,7 +129,8 @@ def front(
     check_choose(system, problem.choose, problem.settings)
     search = Search(problem, seconds, progress)
     front: list[tuple[Found, Found]] = []
-    floors: dict[Goal, int] = {}
+    # From the beginning on a point has both values.
+    floors: dict[Goal, int] = {second: -MOST} if second == "reaction" else {}
     while len(front) < points:
         one = search.best(first, floors)
         if one.outcome is None:

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import permutations, product
 
 from consort.place.evaluate import Evaluator, Outcome, Part
-from consort.place.goals import chains_of, term_of
+from consort.place.goals import chains_of, term_of, unbounded
 from consort.place.problem import Choice, Decision, Place, Problem
 from consort.place.ranks import plain, takes_audsley
 
@@ -72,7 +72,9 @@ class Cuts:
             else:
                 yield from self._exact(parts, None, 0, also=self._set_in(outcome.choice))
             return
-        if reactions:
+        if reactions and (without := unbounded(self.problem, outcome.bounds)):
+            yield from self._exact(self._parts_of(outcome, without[0]), None, 0)
+        elif reactions:
             yield from self._of_chains(outcome)
 
     def _of_chains(self, outcome: Outcome) -> Iterator[Cut]:

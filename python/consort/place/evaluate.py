@@ -325,12 +325,13 @@ def values_of(problem: Problem, choice: Choice, parts: Sequence[Part]) -> dict[G
     }
 
 
-def value_of(problem: Problem, choice: Choice, bounds: Bounds, goal: Goal) -> int:
-    """An objective's value of a placement that has these bounds."""
+def value_of(problem: Problem, choice: Choice, bounds: Bounds, goal: Goal) -> int | None:
+    """An objective's value of a placement that has these bounds; None where a bound is missing."""
     if goal == "slack":
-        return goals.slack_in(bounds) or 0
+        return goals.slack_in(bounds)
     if goal == "reaction":
-        return -sum((goals.reactions(problem, bounds) or {}).values())
+        times = goals.reactions(problem, bounds)
+        return None if times is None else -sum(times.values())
     if goal == "energy":
         return goals.energy(problem, choice)
     if goal == "latency":

@@ -79,15 +79,23 @@ def term_of(chain: str, view: str | None = None, step: int | None = None) -> str
 
 def reactions(problem: Problem, bounds: Bounds) -> dict[str, int] | None:
     """The longest reaction time of each chain in any mode [ps]; None if one has no bound."""
-    found = {}
-    for name, views in chains_of(problem).items():
-        longest = 0
-        for view in views:
-            known = [b.response for b in bounds[view] if b.task == name and b.kind == "reaction time"]
-            if not known or known[0] is None:
-                return None
-            longest = max(longest, known[0])
-        found[name] = longest
+    found = {name: _longest(name, views, bounds) for name, views in chains_of(problem).items()}
+    known = {name: longest for name, longest in found.items() if longest is not None}
+    return known if len(known) == len(found) else None
+
+
+def unbounded(problem: Problem, bounds: Bounds) -> list[str]:
+    """The chains of which a mode has no bound of the reaction time."""
+    return [name for name, views in chains_of(problem).items() if _longest(name, views, bounds) is None]
+
+
+def _longest(chain: str, views: Iterable[str | None], bounds: Bounds) -> int | None:
+    found = 0
+    for view in views:
+        known = [b.response for b in bounds[view] if b.task == chain and b.kind == "reaction time"]
+        if not known or known[0] is None:
+            return None
+        found = max(found, known[0])
     return found
 
 

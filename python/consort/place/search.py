@@ -6,14 +6,15 @@ placement can be better than the best one that holds.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from consort.base.errors import BadInput
 from consort.base.progress import Progress, silent
 from consort.place.cuts import Cut, Cuts
 from consort.place.evaluate import Evaluator, Outcome
-from consort.place.goals import Goal, check_goal, energy
+from consort.place.goals import Goal, check_goal, energy, unbounded
 from consort.place.model import Model
 from consort.place.problem import Choice, Problem
 
@@ -62,7 +63,8 @@ class Search:
         model = Model(self.problem, self.evaluator, goal, floors)
         model.add(self.cuts)
         self._judge(self.problem.given)
-        known = [one for one in self._known.values() if one.holds and self._reaches(one, floors)]
+        aims = (goal, *floors)
+        known = [one for one in self._known.values() if self._has(one, aims) and self._reaches(one, floors)]
         allowed = [one for one in known if self.problem.allows(one.choice)]
         incumbent = max(allowed, key=lambda one: self.value(one, goal), default=None)
         bound: int | None = None
@@ -75,6 +77,7 @@ class Search:
             answer = model.solve(left, None if incumbent is None else incumbent.choice)
             if answer.choice is None and answer.known:
                 if incumbent is None:
+                    self._refuse_unbounded(aims)
                     lacks = bool(self.evaluator.missing)
                     return Found("undecided" if lacks else "infeasible", goal, None, 0, None)
                 raise AssertionError("a cut excludes a placement that holds")
@@ -87,7 +90,7 @@ class Search:
             if best is not None and answer.bound <= best:
                 return Found("optimal", goal, incumbent, best, best)
             outcome = self._judge(answer.choice)
-            if outcome.holds and self._reaches(outcome, floors):
+            if self._has(outcome, aims) and self._reaches(outcome, floors):
                 value = self.value(outcome, goal)
                 if best is None or value > best:
                     incumbent, best = outcome, value
@@ -117,6 +120,22 @@ class Search:
             self.rounds += 1
             self._known[choice] = self.evaluator.outcome(choice)
         return self._known[choice]
+
+    def _has(self, outcome: Outcome, aims: Iterable[Goal]) -> bool:
+        """True if it holds, and has a value of each objective: not every chain that holds has a bound."""
+        return outcome.holds and ("reaction" not in aims or "reaction" in outcome.values)
+
+    def _refuse_unbounded(self, aims: Iterable[Goal]) -> None:
+        """`BadInput` where placements hold, and each has a chain without a bound that an objective sums."""
+        for one in self._known.values():
+            if one.holds and not self._has(one, aims):
+                chain = unbounded(self.problem, one.bounds)[0]
+                raise BadInput(
+                    "placements hold, and in none of them has the reaction time of each chain a bound: this"
+                    " one has none; give it a limit, and analyze says why, or choose another objective",
+                    file=self.problem.system.file,
+                    field=f"chains.{chain}",
+                )
 
     def why(self) -> str:
         """The failure of the last placement that does not hold."""

@@ -27,6 +27,7 @@ def settled(problem: Problem, outcome: Outcome, goal: Goal) -> tuple[System, Bou
     system = placed(problem, outcome.choice, ranks)
     bounds = bounds_of(problem, system)
     least = value_of(problem, outcome.choice, bounds, goal)
+    assert least is not None, "the search has its value"
     for part in outcome.parts:
         names = {decision.task for decision in part.places}
         changed = {name: rank for name, rank in ranks.items() if name in names}
@@ -40,7 +41,8 @@ def settled(problem: Problem, outcome: Outcome, goal: Goal) -> tuple[System, Bou
         trial = ranks | given
         tried = placed(problem, outcome.choice, trial)
         found = bounds_of(problem, tried)
-        if not any(failing_of(problem, found)) and value_of(problem, outcome.choice, found, goal) >= least:
+        value = value_of(problem, outcome.choice, found, goal)
+        if not any(failing_of(problem, found)) and value is not None and value >= least:
             ranks, system, bounds = trial, tried, found
     return system, bounds
 

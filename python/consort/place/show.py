@@ -38,7 +38,9 @@ def verdict(placement: Placement, goal: Goal) -> list[str]:
             ]
         return ["No placement was found in the time allowed, and none is shown not to exist (--time-limit)."]
     before = value_before(placement, goal)
-    was = "it does not hold as it stands" if before is None else f"{words.value(before)} as it stands"
+    was = "it has no value as it stands" if before is None else f"{words.value(before)} as it stands"
+    if any(failing_of(placement.problem, placement.before)):
+        was = "it does not hold as it stands"
     lines = [f"{words.what}: {words.value(placement.value)} ({was})"]
     if found.status == "optimal":
         lines.append("Proven optimal: no placement that these analyses accept is better.")

@@ -187,6 +187,28 @@ def test_a_limit_that_is_missed_whatever_a_figure_is_needs_no_figure(folder: Pat
     assert found(folder / "system.yaml", "--keep", "pump", status=1)["status"] == "infeasible"
 
 
+UNBOUNDED = (
+    SYSTEM.replace("kind: sporadic, from: pump", "kind: queue, capacity: 2, from: pump")
+    .replace("wcet: 6ms, on: m4-0, energy", "wcet: 3ms, on: m4-0, energy")
+    .replace("on: m4-0        # for now", "on: m4-1\n    offset: 40ms")
+    .replace("  open: {path: [pump, valve], reaction: 100ms}", "  open: {path: [pump, valve]}")
+)
+
+
+def test_a_chain_without_a_bound_is_no_chain_of_0(folder: Path) -> None:
+    """Its valve begins when four blocks of two have come: the placements hold, and it has no bound."""
+    file = folder / "system.yaml"
+    file.write_text(UNBOUNDED, encoding="utf-8")
+    assert found(file)["status"] == "optimal"
+    for arguments in (("--best", "reaction"), ("--pareto", "reaction,cores"), ("--pareto", "cores,reaction")):
+        result = place(file, *arguments)
+        assert isinstance(result.exception, BadInput), (arguments, result.output, result.exception)
+        assert "chains.open: placements hold, and in none" in str(result.exception)
+    # A queue that has room for them all has a bound.
+    file.write_text(UNBOUNDED.replace("capacity: 2", "capacity: 16"), encoding="utf-8")
+    assert found(file, "--best", "reaction")["value"] < 0
+
+
 def test_a_chain_is_a_requirement_too(folder: Path) -> None:
     file = folder / "system.yaml"
     file.write_text(SYSTEM.replace("reaction: 100ms", "reaction: 25ms"), encoding="utf-8")
