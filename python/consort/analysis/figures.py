@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.result import UNSOURCED, Used
 from consort.model.base import group_of
+from consort.model.kinds import STAND_IN
 from consort.model.memories import AccessCost, Exchange
 from consort.model.quantities import Duration, Quantity
 from consort.plan import Plan
@@ -188,6 +189,12 @@ class Figures:
             if given is None:
                 raise MissingFigure(f"tasks.{task}.footprint{key}", f"what is loaded for a job of {task}")
         assert footprint is not None
+        if self.plan.tasks[task].step not in (None, STAND_IN):
+            # Its types have sizes, which a run takes from the compiler.
+            for key in ("data", "inputs", "outputs"):
+                if getattr(footprint, key) is None:
+                    what = f"the {'state and constants' if key == 'data' else key} of a job of {task}"
+                    raise MissingFigure(f"tasks.{task}.footprint.{key}", what)
         self.transfers()
         assert footprint.load_ps is not None and footprint.unload_ps is not None
         return footprint.load_ps, footprint.unload_ps

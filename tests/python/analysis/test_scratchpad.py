@@ -10,6 +10,7 @@ import pytest
 from consort.analysis.scratchpad import NotAnalysable, bound_three_phase, core_of, slot_of
 from consort.analysis.system import response_times
 from consort.model import BadDescription, System, platform_from_data, system_from_data
+from consort.plan import plan
 
 US = 10**6
 
@@ -213,3 +214,24 @@ def test_any_of_several_dma_engines_may_move_a_task():
 def test_a_round_above_the_range_of_the_engine_has_no_bound():
     (bound,) = response_times(on({"d": DMA}, slot="2000.000000000001s"))
     assert bound.response is None and "2^50" in bound.notes[0]
+
+
+@pytest.mark.parametrize("part", ["code", "data", "inputs", "outputs"])
+def test_a_step_has_no_part_of_no_bytes_that_nobody_counted(tmp_path: Path, part: str) -> None:
+    """A run takes the sizes of its types from the compiler; its loads are longer than those of no data."""
+    (tmp_path / "step.hpp").write_text("", encoding="utf-8")
+    sizes = {"code": "4KiB", "data": "1KiB", "inputs": "64B", "outputs": "64B"}
+    task = {"on": "app-0", "execution": "three-phase", "period": "9ms", "wcet": "300us"}
+    where, found = platform_from_data(TIMED), {}
+    for step in (None, "step.hpp::step"):
+        for footprint in (sizes, {key: size for key, size in sizes.items() if key != part}):
+            tasks = {"a": {**task, "footprint": footprint, **({} if step is None else {"step": step})}}
+            given = {"consort": 1, "platform": "timed", "tasks": tasks}
+            given |= {"scheduling": {"app": {"policy": "three-phase", "slot": "3ms"}}}
+            system = system_from_data(given, file=tmp_path / "system.yaml", platform=where)
+            (bound,) = response_times(plan(system, "analysis"))
+            found[step, len(footprint)] = bound.missing
+    missing = (f"tasks.a.footprint.{part}",)
+    assert found["step.hpp::step", 4] == () and found["step.hpp::step", 3] == missing
+    # A model of code and data alone, as papers have it, says all that it has.
+    assert found[None, 3] == (missing if part == "code" else ())
