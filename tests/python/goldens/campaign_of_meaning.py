@@ -121,6 +121,14 @@ MORE: dict[str, dict[str, Any]] = {
         "channels": {"link": {"communication": "let"}},
         "chains": {"way": None},
     },
+    "another order at a worker": _WAITING
+    | {
+        "modes": {
+            "normal": {"tasks": ["a", "b", "c", "d"]},
+            "turned": {"overrides": {"c": {"deadline": "6ms"}, "d": {"deadline": "5ms"}}},
+        },
+        "mode_changes": {"start": "normal", "agreement": "50us"},
+    },
     # Its core has nothing to do in the first mode.
     "a worker in a mode": {
         "tasks": {"d": {"footprint": {"data": "64B"}}},
@@ -133,7 +141,7 @@ MORE: dict[str, dict[str, Any]] = {
     },
 }
 # Parts with modes between which changes are made up.
-CHANGING = {"mode changes", "a worker in a mode"}
+CHANGING = {"mode changes", "another order at a worker", "a worker in a mode"}
 # Keys of parts that virtual time refuses: where no simulation differs without them, the simulator ignores
 # them.
 SIMULATED = {
