@@ -119,8 +119,10 @@ class Samples:
         """The blocks that were written to a channel before the run's end."""
         start, duration = self.system.facts.start_tick, self.system.facts.duration_ns
         names = self.system.channel_names
-        if self.operations is None or start is None or duration is None or channel not in names:
+        if start is None or duration is None or channel not in names:
             return None
+        if self.operations is None:
+            return 0
         mine = self.operations[self.operations["channel"] == names.index(channel)]
         mine = mine[np.isin(mine["kind"], [OPERATIONS.index(kind) for kind in ("write", "write-late")])]
         arrived = mine["time"].astype(np.float64)

@@ -103,6 +103,7 @@ MORE: dict[str, dict[str, Any]] = {
         "scheduling": {"spm": {"slot": None, "arbitration": "round-robin"}},
         "tasks": {
             "b": {"execution": "three-phase", "on": "spm-0", "footprint": {"code": "4KiB", "data": "1KiB"}},
+            "c": {"execution": "three-phase", "on": "spm-1", "footprint": {"code": "8KiB", "data": "1KiB"}},
             "d": {"execution": "three-phase", "on": "spm-1", "footprint": {"code": "1KiB", "data": "2KiB"}},
         },
     },
