@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from consort.commands.options import echo_lines, root_option, verbose_option
 
 if TYPE_CHECKING:
     from consort.analysis.result import Bound
+    from consort.plan import Plan
     from consort.record.judgement import Held
     from consort.record.store import Run
     from consort.simulate.chains import ChainFigures, Chains
@@ -367,7 +368,7 @@ def _print_brief(
 
     cause = causes[0] if causes else cause_of([found], list(chains.values()), run, ok)
     verdict = f"{_answer_of_one(found, chains, ok)} ({span(found)})"
-    following = following_command(description, run, ok)
+    following = following_command(description, [found.prepared.plan], run, ok)
     brief = brief_of_simulation({"": found}, {"": chains}, {"": bounds}, verdict, cause, following)
     echo_lines(brief.lines())
 
@@ -399,9 +400,11 @@ def cause_of(found: Sequence[Simulation], chains: Sequence[ChainFigures], run: R
     return str(reasons[0]) if reasons else "what the verdict names was not seen in this time"
 
 
-def following_command(description: Path, run: Run | None, ok: Held) -> str:
+def following_command(description: Path, plans: Iterable[Plan], run: Run | None, ok: Held) -> str:
     if ok:
-        return f"consort run {description} --for virtual, the steps themselves; -v prints every figure"
+        bare = any(task.step is None for plan in plans for task in plan.tasks.values())
+        how = "--stand-ins, as tasks have no step" if bare else "the steps themselves"
+        return f"consort run {description} --for virtual{' ' if bare else ', '}{how}; -v prints every figure"
     if run is not None:
         return f"consort report {run.path} --open, which shows every job; -v prints every figure"
     return f"consort simulate {description} without --no-record: a report then shows every job"

@@ -59,7 +59,7 @@ def _print_brief(changed: Changed, description: Path, ok: Held, wrong: list[str]
         changed.bounds.modes,
         f"{_answer(found, changed.chains, ok)} ({span(found)}, {changes})",
         cause,
-        following_command(description, changed.run, ok),
+        following_command(description, [one.prepared.plan for one in found.modes.values()], changed.run, ok),
     )
     echo_lines(brief.lines())
 

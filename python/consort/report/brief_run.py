@@ -153,8 +153,10 @@ def opening_of_page(run: Run) -> list[tuple[str, str]]:
     file = "system.yaml" if plan is None else plan.file
     if not any(c["clock"]["provenance"] == "measured" for c in judged):
         simulated = "simulate" in run.data["command"][:2]
-        here = f"`consort run {file} --for virtual`, with the steps themselves" if simulated else ""
-        here = here or f"`consort run {file}` without the option that names a target, on this machine"
+        here = f"`consort run {file}` without the option that names a target, on this machine"
+        if simulated:
+            bare = plan is not None and any(task.step is None for task in plan.tasks.values())
+            here = f"`consort run {file} --for virtual{' --stand-ins' if bare else ''}`, which executes steps"
         return [("The machine", "these times are no machine's: they are the same everywhere"), ("Next", here)]
     machine = [f"{c['key']}: {_disturbed(c['verdict'])}" for c in judged if c["verdict"]["machine"]]
     after = "`consort doctor` says what disturbs, `consort run --prepare` takes away what can be taken away"

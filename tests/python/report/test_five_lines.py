@@ -103,7 +103,10 @@ def test_a_simulation_that_holds(tmp_path: Path) -> None:
     assert (
         said["worst chain"].startswith("through: reaction ") and "allowed 40,000.0 µs" in said["worst chain"]
     )
-    assert said["next"].startswith(f"consort run {file} --for virtual")
+    assert said["next"].startswith(f"consort run {file} --for virtual --stand-ins, as tasks have no step")
+    virtual = ["run", str(file), "--for", "virtual", "--stand-ins", "--root", str(tmp_path)]
+    ran = CliRunner().invoke(cli, virtual)
+    assert ran.exit_code == 0, ran.output
 
 
 def test_a_simulated_miss(tmp_path: Path) -> None:
