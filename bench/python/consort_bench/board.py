@@ -114,13 +114,15 @@ def _missing(title: str, reason: str) -> dict[str, Any]:
 
 
 def drive_system() -> System:
-    """The one of the drive's systems whose board has the core."""
+    """The drive on the platform whose board has the core, in the file named after it: with nothing beside."""
     folder = need_source_tree("reading an image") / "examples" / "drive"
     systems = (load_system(file) for file in sorted(folder.glob("*.yaml")))
     return next(
         system
         for system in systems
-        if is_emulated(system) and any(core.name == DRIVE_CORE for core in board_of(system).cores)
+        if system.file.stem == system.platform_description.name
+        and is_emulated(system)
+        and any(core.name == DRIVE_CORE for core in board_of(system).cores)
     )
 
 
