@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from board_support import ROOT, board, consort
-from consort.base.errors import BadInput, SystemFails
-from consort.board import executive
+from consort.base.errors import BadInput
+from consort.base.progress import silent
+from consort.board import executive, programs
 from consort.board.application import BEGIN, prepare_board
 from consort.board.placement import placement
 from consort.model import load_system
@@ -136,24 +136,12 @@ def test_tasks_of_one_priority_are_served_as_they_are_released(tmp_path: Path) -
         assert not inside.any()
 
 
-def test_an_image_of_another_layout_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_of_another_layout_is_refused(tmp_path: Path) -> None:
     platform, core, _ = PREEMPTIVE[1]
-    made = executive.board_image
-
-    def another(*arguments: Any) -> bytes:
-        image = bytearray(made(*arguments))
-        at = layout_of_head["offset"]
-        image[at] ^= 1
-        return bytes(image)
-
-    file = description(tmp_path, platform, core, FIXED)
+    where = placement(load_system(description(tmp_path, platform, core, FIXED)))
     board(BOARDS.get(platform, platform))
-    run = prepare_board(load_system(file), lambda *_: None)
-    members = run.described["plan"]["rows"]["head"]["members"]
-    layout_of_head = next(member for member in members if member["name"] == "layout")
-    monkeypatch.setattr(executive, "board_image", another)
-    with pytest.raises(SystemFails, match="made for a program whose tables are laid out otherwise"):
-        executive.run(run.request(DURATION, counted=True))
+    with pytest.raises(BadInput, match="the plan image is made for other tables than this core's"):
+        programs.build(where, silent, layout=1)
 
 
 def test_outputs_are_the_same_on_every_instruction_set(tmp_path: Path) -> None:

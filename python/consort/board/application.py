@@ -163,11 +163,12 @@ def built(system: System, place: Callable[[System], Placement], progress: Progre
     rows = input_rows(where.plan, layouts)
     golden = golden_of(where.plan, layouts, rows, progress)
     if where.kernel is not None:
-        made = kernel_plan.build(where, replay, described, progress)
-        return BoardRun(where, made, replay, described, kernel_plan.kernel_rows(rows), {}, golden)
+        kernel = kernel_plan.build(where, replay, described, progress)
+        return BoardRun(where, kernel, replay, described, kernel_plan.kernel_rows(rows), {}, golden)
     refuse_constants(where.plan, layouts)
     members = member_rows(where.plan, described)
-    return BoardRun(where, programs.build(where, progress), replay, described, rows, members, golden)
+    made = programs.build(where, progress, described["plan"]["layout"])
+    return BoardRun(where, made, replay, described, rows, members, golden)
 
 
 def _placement(system: System, wanted: Options) -> Placement:

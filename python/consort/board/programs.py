@@ -52,7 +52,7 @@ class Programs:
     stacks: dict[str, StackBound] = field(default_factory=dict)
 
 
-def program_source(where: Placement, core: str) -> str:
+def program_source(where: Placement, core: str, layout: int | None = None) -> str:
     """The program of one of the plan's cores."""
     plan = where.plan
     tasks = [plan.tasks[name] for name in plan.cores[core].tasks or plan.cores[core].serves]
@@ -89,6 +89,7 @@ def program_source(where: Placement, core: str) -> str:
     return TEMPLATES.render(
         "releasing_core.cpp.j2",
         **values,
+        layout=layout,
         task_values=TASK_VALUES,
         masters=len(where.masters) + (where.device_place is not None),
         maker=maker,
@@ -185,14 +186,18 @@ def _worker(where: Placement, name: str) -> dict[str, Any]:
     }
 
 
-def build(where: Placement, progress: Progress) -> Programs:
-    """Builds the program of each of the plan's cores, and idle images for others that start at once."""
+def build(where: Placement, progress: Progress, layout: int | None = None) -> Programs:
+    """Builds the program of each of the plan's cores, and idle images for others that start at once.
+
+    `layout`: the fingerprint of the plan images that are written for them, which each must have, too. None:
+    no image is written.
+    """
     made, plan = Programs(), where.plan
     with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
         source = Path(folder) / "application.cpp"
         for name in (*where.masters, *where.workers):
             progress(f"building for {where.sides[name]}", None)
-            source.write_text(program_source(where, name), encoding="utf-8")
+            source.write_text(program_source(where, name, layout), encoding="utf-8")
             if name in where.bare:
                 core = where.bare[name]
                 image = made.images[where.sides[name]] = build_image(core, source, calls=True)

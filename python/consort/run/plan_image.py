@@ -260,6 +260,8 @@ class _Image:
             row[key] = time * self.scale if self.clock is None else self.clock.ticks(plan, task, key, time)
         if untimed:
             row["give_up"] = FOREVER
+        if self.clock is not None and plan.cores[task.core].policy == "fixed-priority-non-preemptive":
+            row["threshold"] = 0  # a board's core looks at nothing else
         row |= self._rows("distances", self.times, [least * self.scale for least in task.min_distances_ps])
         row |= self._rows("ends", self.ends, self._ends_of(task))
         self._execution(figures, task, row)

@@ -32,13 +32,13 @@ class CoreRun {
           lines_(window() + core_value(block, Core::lines),
                  static_cast<std::uint32_t>(core_value(block, Core::cores)),
                  static_cast<std::uint32_t>(core_value(block, Core::number))),
-          refused_(app::plan::Image::trust(
-              reinterpret_cast<const std::byte*>(window() + core_value(block, Core::plan)), image_)) {}
+          image_(app::plan::Image::trusted(
+              reinterpret_cast<const std::byte*>(window() + core_value(block, Core::plan)))),
+          tasks_(&image_.task(0, 0)) {}
 
-    // Why the plan is none for this program. Nothing but this is asked of a run whose plan is refused.
-    [[nodiscard]] app::plan::Refused refused() const noexcept { return refused_; }
-    [[nodiscard]] const app::plan::Task& planned(std::uint32_t place) const noexcept {
-        return image_.task(0, static_cast<std::uint32_t>(task_value(place, Of::number)));
+    [[nodiscard, gnu::cold, gnu::noinline]] const app::plan::Task& planned(
+        std::uint32_t place) const noexcept {
+        return tasks_[static_cast<std::uint32_t>(task_value(place, Of::number))];
     }
     [[nodiscard]] OnMiss on_miss(std::uint32_t place) const noexcept { return planned(place).on_miss; }
     [[nodiscard]] const RunLines& lines() const noexcept { return lines_; }
@@ -81,10 +81,10 @@ class CoreRun {
         return true;
     }
     // From the host's numbers of a task, its ring among them; `setup` has its input and output.
-    [[gnu::cold, gnu::noinline]] void set_up(std::uint32_t place, app::TaskSetup& setup, const Ends& ends,
-                                             Runner& runner, app::RingWriter& writer) noexcept {
+    [[gnu::cold, gnu::noinline]] void set_up(std::uint32_t place, const app::plan::Task& task,
+                                             app::TaskSetup& setup, const Ends& ends, Runner& runner,
+                                             app::RingWriter& writer) noexcept {
         const auto value = [&](Of what) { return task_value(place, what); };
-        const app::plan::Task& task = planned(place);
         setup.period = untimed_ ? ~Ticks{0} : static_cast<Ticks>(task.period);
         setup.task = static_cast<std::uint16_t>(value(Of::number));
         setup.core = static_cast<std::uint16_t>(core_value(block_, Core::number));
@@ -120,6 +120,7 @@ class CoreRun {
     ControlBlock block_;
     RunLines lines_;
     app::plan::Image image_;
+    const app::plan::Task* tasks_;
     Ticks start_ = 0;
 
   private:
@@ -146,7 +147,6 @@ class CoreRun {
     }
 
     std::uint32_t finished_ = 0;
-    app::plan::Refused refused_;
 };
 
 }  // namespace consort::bare

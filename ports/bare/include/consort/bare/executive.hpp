@@ -174,14 +174,15 @@ class CoreExecutive
 
   private:
     [[nodiscard]] app::Dispatch policy() const noexcept {
-        switch (image_.core(0, static_cast<std::uint32_t>(core_value(block_, Core::number))).policy) {
-            case app::plan::Policy::fixed_priority_non_preemptive:
-                return app::Dispatch::fixed_priority_non_preemptive;
-            case app::plan::Policy::edf:
-                return app::Dispatch::edf;
-            default:
-                return app::Dispatch::fixed_priority;
-        }
+        using app::Dispatch, app::plan::Policy;
+        constexpr auto same = [](Policy policy, Dispatch dispatch) {
+            return static_cast<std::uint8_t>(policy) == static_cast<std::uint8_t>(dispatch);
+        };
+        static_assert(same(Policy::fixed_priority, Dispatch::fixed_priority) &&
+                      same(Policy::fixed_priority_non_preemptive, Dispatch::fixed_priority_non_preemptive) &&
+                      same(Policy::edf, Dispatch::edf));
+        return static_cast<Dispatch>(
+            image_.core(0, static_cast<std::uint32_t>(core_value(block_, Core::number))).policy);
     }
     void begin_job(Task& task, app::Time now) const noexcept {
         const auto start = static_cast<Ticks>(now);
@@ -239,10 +240,9 @@ class CoreExecutive
         task.plan.offset = planned.offset;
         task.plan.deadline = planned.deadline;
         task.plan.key = planned.rank;
-        // Non-preemptive: no key is below the most urgent one.
-        task.plan.level = policy() == app::Dispatch::fixed_priority_non_preemptive ? 0 : planned.threshold;
+        task.plan.level = planned.threshold;
         task.plan.skips = planned.skips;
-        this->set_up(place, setup, ends, task.runner, task.ring);
+        this->set_up(place, planned, setup, ends, task.runner, task.ring);
     }
     // Untimed, and the core is idle: to the next instant at which something is due.
     void advance() noexcept {

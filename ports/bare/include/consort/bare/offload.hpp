@@ -28,7 +28,7 @@ using Channels = offload::JobChannels<T, Access>;
 using Control = WorkerControl<Access>;
 
 // The number of 64 bits that the host left at a place, as two arguments of the control block.
-inline std::uint64_t value_at(const ControlBlock& block, std::uint32_t place) noexcept {
+[[gnu::noinline]] inline std::uint64_t value_at(const ControlBlock& block, std::uint32_t place) noexcept {
     return block.argument(2 * place) | std::uint64_t{block.argument(2 * place + 1)} << 32U;
 }
 

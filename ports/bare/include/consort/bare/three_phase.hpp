@@ -69,9 +69,9 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
         setup.out_bytes = app::is_stand_in<typename Kind::Type> ? 0 : Kind::footprint.outputs;
         Member& member = members_[place];
         member.computation = &Kind::computation;
-        this->set_up(place, setup, ends, member.runner, member.ring);
-        spm::Task& planned = table_[place];
         const app::plan::Task& given = Run::planned(place);
+        this->set_up(place, given, setup, ends, member.runner, member.ring);
+        spm::Task& planned = table_[place];
         planned.period = static_cast<Ticks>(given.period);
         planned.deadline = static_cast<Ticks>(given.deadline);
         planned.offset = static_cast<Ticks>(given.offset);
