@@ -12,6 +12,7 @@ from consort.sweep.changes import changed
 from consort.sweep.figures import FIGURES
 
 if TYPE_CHECKING:
+    from consort.analysis.result import Bound
     from consort.simulate.chains import Chains
     from consort.simulate.engine import Simulation
 
@@ -39,7 +40,9 @@ def describe(cells: Cells, analysis: str, changes: dict[str, Any], seed: int) ->
 
 def bounds(system: System) -> list[Row]:
     found = analyze_system(system)
-    rows = [_row(name="", kind="system", holds=all(bound.schedulable for bound in found))]
+    answers = [_shown(bound) for bound in found]
+    whole = False if False in answers else None if None in answers else True
+    rows = [_row(name="", kind="system", holds=whole)]
     for one in found:
         rows.append(
             _row(
@@ -48,11 +51,16 @@ def bounds(system: System) -> list[Row]:
                 core=one.core or None,
                 bound_ps=one.response,
                 allowed_ps=one.deadline,
-                holds=one.schedulable,
+                holds=_shown(one),
                 note="; ".join(one.notes) if one.response is None else None,
             )
         )
     return rows
+
+
+def _shown(bound: Bound) -> bool | None:
+    """Whether a bound holds; None where only a figure that nobody gave would tell."""
+    return None if bound.missing else bound.schedulable
 
 
 def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:

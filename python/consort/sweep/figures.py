@@ -51,7 +51,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         Figure("core", "string", "none", "the task's core"),
         Figure("bound_ps", "int64", "none", "upper bound", "ps"),
         Figure("allowed_ps", "int64", "none", "what it is held against", "ps"),
-        Figure("holds", "bool", "none", "whether it holds; none: nothing was seen"),
+        Figure("holds", "bool", "none", "whether it holds; none: not known"),
         Figure("simulated_ps", "int64", "none", "largest simulated", "ps"),
         Figure("jobs", "int64", "none", "simulated jobs"),
         Figure("misses", "int64", "none", "simulated deadline misses"),

@@ -276,3 +276,31 @@ analyses: [simulation]
         "95ms": [None, True, True, None],
         "3s": [None, None, True, None],
     }
+
+
+def test_a_bound_that_lacks_a_figure_is_not_known_to_fail(tmp_path):
+    """Of two tasks on a core that sleeps: without its timer's lateness nobody knows, and 20 ms of 10 fail."""
+    (tmp_path / "p.yaml").write_text("""\
+consort: 1
+name: p
+processors: {x: {isa: x86_64}}
+cores: {c: {processor: x, count: 2, context_switch: 1us}}
+""")
+    (tmp_path / "s.yaml").write_text("""\
+consort: 1
+assumed: x
+platform: p.yaml
+tasks:
+  a: {period: 10ms, wcet: 1ms, on: c-0}
+  b: {period: 10ms, wcet: 1ms, on: c-0}
+  alone: {period: 10ms, wcet: 1ms, on: c-1}
+""")
+    text = """\
+sweep: 1
+description: {file: s.yaml, change: {tasks.alone.wcet: [1ms, 20ms]}}
+analyses: [bounds]
+"""
+    rows = swept(written(tmp_path, text), tmp_path / "out")
+    holds = [{r["name"]: r["holds"] for r in rows if r["tasks.alone.wcet"] == w} for w in ("1ms", "20ms")]
+    assert holds[0] == {"": None, "a": None, "b": None, "alone": True}
+    assert holds[1] == {"": False, "a": None, "b": None, "alone": False}
