@@ -233,7 +233,11 @@ def channels(samples: Samples, found: Disturbances) -> list[Check]:
             problems.append((f"read out of order by {reader}", mine[back]))
             if channel.implementation == "queue" and "count" in (mine.dtype.names or ()):
                 # A batch of `count` blocks ends with `sequence`: it begins where the one before it ended.
-                missed = np.append(False, sequence[1:] - mine["count"][1:].astype(np.int64) != sequence[:-1])
+                last, first = sequence[:-1], sequence[1:] - mine["count"][1:].astype(np.int64)
+                # A block that found no room was never there to be seen, and is judged as that.
+                refused = np.sort(dropped["sequence"].astype(np.int64))
+                known = np.searchsorted(refused, first, "right") - np.searchsorted(refused, last, "right")
+                missed = np.append(False, first - known != last)
                 missed &= ~back & (mine["count"] > 0) & follows
                 problems.append((f"not seen by {reader}", mine[missed]))
         broken = [(words, rows) for words, rows in problems if rows.size]

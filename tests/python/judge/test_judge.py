@@ -711,6 +711,27 @@ def test_blocks_that_found_no_room_are_of_the_jobs_that_the_machine_disturbed(tm
     assert any("q: 1 blocks dropped" in reason for reason in verdict.reasons)
 
 
+def test_a_block_that_found_no_room_is_not_one_that_its_reader_did_not_see(tmp_path: Path) -> None:
+    """The machine kept the reader, so that blocks were dropped: that none of them came is no second fault."""
+    recording = piped()
+    dropped = OPERATIONS.index("write-dropped")
+    recording.operations = [
+        (*o[:5], dropped, *o[6:]) if o[3] == 0 and o[2] in (7, 8) else o
+        for o in recording.operations
+        if not (o[3] == 1 and o[2] in (7, 8))
+    ]
+    recording.event(DISTURBED, 895 * US, 250 * US, core="m0", why=STOPPED)
+    verdict = judge(recording.write(tmp_path / "raw"), undecided_above=1)
+    assert {(c.by, c.text) for c in verdict.checks if c.name == "channels" and not c.holds} == {
+        ("machine", "q: 2 blocks dropped because there was no room")
+    }
+    assert not any("not seen by" in reason for reason in verdict.reasons)
+    # One more than were dropped is one that was lost on its way.
+    recording.operations = [o for o in recording.operations if not (o[3] == 1 and o[2] == 9)]
+    verdict = judge(recording.write(tmp_path / "lost"), undecided_above=1)
+    assert any("q: 1 blocks not seen by b" in reason for reason in verdict.reasons)
+
+
 def test_releases_that_a_gap_of_the_machine_lost_are_not_the_systems(tmp_path: Path) -> None:
     """Three-phase: the I/O core is kept for 0.3 s, so that slots are missed and releases find no room."""
     lost = EVENTS.index("release-lost")
