@@ -78,7 +78,7 @@ class Search:
             if answer.choice is None and answer.known:
                 if incumbent is None:
                     self._refuse_unbounded(aims)
-                    lacks = bool(self.evaluator.missing)
+                    lacks = bool(self.evaluator.missing) and not self._late_anywhere()
                     return Found("undecided" if lacks else "infeasible", goal, None, 0, None)
                 raise AssertionError("a cut excludes a placement that holds")
             if answer.known:
@@ -136,6 +136,16 @@ class Search:
                     file=self.problem.system.file,
                     field=f"chains.{chain}",
                 )
+
+    def _late_anywhere(self) -> bool:
+        """True if a task is too late alone at each of its places, whatever figures are missing."""
+        for decision in self.problem.decisions:
+            kept = decision.task in self.problem.kept
+            places = (decision.places[decision.given],) if kept else decision.places
+            alone = [self.evaluator.alone(decision, place).values() for place in places]
+            if all(any(not b.schedulable and not b.missing for b in bounds) for bounds in alone):
+                return True
+        return False
 
     def why(self) -> str:
         """The failure of the last placement that does not hold."""

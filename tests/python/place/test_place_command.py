@@ -179,12 +179,12 @@ def test_a_figure_that_only_some_placements_need_is_named_beside_the_best(folder
 
 
 def test_a_limit_that_is_missed_whatever_a_figure_is_needs_no_figure(folder: Path) -> None:
-    platform = PLATFORM + "  m4b: {processor: m4, count: 1, assumed: for this test, context_switch: 1us}\n"
-    (folder / "two.yaml").write_text(platform, encoding="utf-8")
-    (folder / "system.yaml").write_text(
-        SYSTEM.replace("on: m4-0", "deadline: 5ms, on: m4-0", 1), encoding="utf-8"
-    )
-    assert found(folder / "system.yaml", "--keep", "pump", status=1)["status"] == "infeasible"
+    late = SYSTEM.replace("on: m4-0", "deadline: 5ms, on: m4-0", 1)
+    (folder / "system.yaml").write_text(late, encoding="utf-8")
+    for lacks in ("context_switch: 1us", "timer_lateness: 0ns"):
+        platform = PLATFORM + f"  m4b: {{processor: m4, count: 1, assumed: for this test, {lacks}}}\n"
+        (folder / "two.yaml").write_text(platform, encoding="utf-8")
+        assert found(folder / "system.yaml", "--keep", "pump", status=1)["status"] == "infeasible"
 
 
 UNBOUNDED = (
