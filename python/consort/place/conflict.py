@@ -73,22 +73,14 @@ def _listed(system: System, places: Sequence[str]) -> str:
 def known_conflict(problem: Problem, until: float) -> list[Requirement] | None:
     """Requirements that no placement meets, whatever the figures are that nobody gave; None: none is found.
 
-    First each alone is tried, then one after another is added, but for those with which it is undecided
-    whether a placement meets them.
+    One after another is added, but for those with which it is undecided whether a placement meets them.
     """
-
-    def feasible(some: list[Requirement]) -> bool | None:
-        return _feasible(problem, some, until - time.monotonic())[0]
-
-    for one in requirements_of(problem):
-        if feasible([one]) is False:
-            return [one]
     kept: list[Requirement] = []
     for one in requirements_of(problem):
-        more = feasible([*kept, one])
-        if more is not None:
+        feasible, _ = _feasible(problem, [*kept, one], until - time.monotonic())
+        if feasible is not None:
             kept.append(one)
-        if more is False:
+        if feasible is False:
             return kept
     return None
 

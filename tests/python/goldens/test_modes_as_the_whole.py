@@ -32,7 +32,7 @@ VALUES: dict[str, list[Any]] = {
 }
 # Descriptions with these have no modes at all, have some already, or say of cores how they await answers and
 # serve requests, or their CPUs, which may be of use in one mode alone.
-UNLIKE = ("mode", "fail-over", "accelerator", "distances", "wait", "served", "run")
+UNLIKE = ("mode", "fail-over", "accelerator", "burst", "distances", "wait", "served", "run")
 PARTS = [name for name in featured.FEATURES if not any(word in name for word in UNLIKE)]
 
 
