@@ -35,7 +35,7 @@ class Places:
     changed: Mapping[str, Override] = field(default_factory=dict)
     """By task: what the mode changes."""
     read: Document | None = None
-    """What was read of the file, where that is at hand."""
+    """The file as it was read, where that is at hand."""
 
     @cached_property
     def document(self) -> Document:

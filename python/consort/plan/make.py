@@ -71,7 +71,7 @@ def problems_of(
 
 
 def refused_everywhere(system: System) -> list[BadInput]:
-    """What keeps a right description from being planned for any target, in any of its modes, each once."""
+    """Problems that keep a right description from any target, in any of its modes, each once."""
     changes = system.mode_changes
     modes = (None, *system.modes) if changes is None else tuple(changes.entered())
     # An analysis asks least of a description: no steps, no data, no clock.

@@ -59,7 +59,7 @@ def bounds(system: System) -> list[Row]:
 
 
 def _shown(bound: Bound) -> bool | None:
-    """Whether a bound holds; None where only a figure that nobody gave would tell."""
+    """True if a bound holds; None where only a figure that nobody gave would tell."""
     return None if bound.missing else bound.schedulable
 
 

@@ -279,7 +279,7 @@ analyses: [simulation]
 
 
 def test_a_bound_that_lacks_a_figure_is_not_known_to_fail(tmp_path):
-    """Of two tasks on a core that sleeps: without its timer's lateness nobody knows, and 20 ms of 10 fail."""
+    """On a core that sleeps: without its timer's lateness nobody knows, and 20 ms of 10 fail."""
     (tmp_path / "p.yaml").write_text("""\
 consort: 1
 name: p
