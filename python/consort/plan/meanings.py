@@ -24,6 +24,8 @@ class Row:
     """Keys of one meaning, as `Part.key` of the schema. `cells` has a letter of `CELLS` for each target."""
 
     keys: tuple[str, ...]
+    unit: str
+    absent: str
     cells: str
     why: str = ""
 
@@ -33,10 +35,10 @@ class Row:
         return bool({"A", "S"} & {*self.cells}) and "F" in self.cells
 
 
-def _row(keys: str, cells: str, why: str = "") -> Row:
+def _row(keys: str, unit: str, absent: str, cells: str, why: str = "") -> Row:
     part, *names = keys.split()
     assert len(cells) == len(TARGETS) and {*cells} <= CELLS.keys(), keys
-    return Row(tuple(f"{part}.{name}" for name in names), cells, why)
+    return Row(tuple(f"{part}.{name}" for name in names), unit, absent, cells, why)
 
 
 _REAL = "Here the real cost is what it is; the judge holds what was measured against the bound."
@@ -44,205 +46,248 @@ _PLAYED = "Nothing plays it where steps execute: it is an assumption of the boun
 
 ROWS: tuple[Row, ...] = (
     # The description as a whole.
-    _row("System consort", "......"),
-    _row("System name description", "......", "They are printed."),
-    _row("System platform", "AAASSS"),
+    _row("System consort", "version", "required", "......"),
+    _row("System name description", "text", "the file's name", "......", "They are printed."),
+    _row("System platform", "name or file", "required", "AAASSS"),
     _row(
         "System scheduling resources accelerators devices tasks channels chains modes mode_changes run",
+        "",
+        "nothing of it",
         "ASSSSS",
         "Their keys have rows of their own.",
     ),
     # Releases.
-    _row("Task period", "AASSSA"),
-    _row("Task min_interarrival", "AAASAR"),
-    _row("Task min_distances burst", "AAAARR"),
-    _row("Burst count within", "AAAARR"),
-    _row("Task deadline", "AAASSA"),
-    _row("Task offset", "AAASSA"),
-    _row("Task jitter", "AAASAR"),
+    _row("Task period", "time", "sporadic", "AASSSA"),
+    _row("Task min_interarrival", "time", "periodic", "AAASAR"),
+    _row("Task min_distances", "times", "multiples of min_interarrival", "AAAARR"),
+    _row("Task burst", "", "min_distances", "AAAARR"),
+    _row("Burst count within", "count, time", "required", "AAAARR"),
+    _row("Task deadline", "time", "the period", "AAASSA"),
+    _row("Task offset", "time", "0", "AAASSA"),
+    _row("Task jitter", "time", "0", "AAASAR"),
     _row(
         "Task arrival",
+        "channel",
+        "a generator",
         "AASSRR",
         "Blocks of tasks release at the same instants everywhere. A device's blocks come as a generator's in"
         " simulations and as the channel's min_interarrival says on Linux: a bound holds for both.",
     ),
     # Urgency.
-    _row("Task priority", "AAASAA"),
-    _row("Task preemption_threshold", "AAAAA."),
+    _row("Task priority", "larger is more urgent", "by the deadline", "AAASAA"),
+    _row("Task preemption_threshold", "priority", "the task's own", "AAAAA."),
     # Execution.
     _row(
         "Task wcet",
+        "time",
+        "no bound, no stand-in",
         "AAASAA",
         "Real steps take what they take, and the judge holds them against it; no time scale stretches it.",
     ),
     _row(
         "Task bcet",
+        "time",
+        "simulated: the wcet; a bound counts on nothing",
         "AAAAA.",
         "Without it a simulated time does not vary, which is one of the executions that a bound is of. No job"
         " takes less than a picosecond. A kernel's stand-ins always take the wcet.",
     ),
     _row(
         "Task energy",
+        "energy",
+        "not known",
         "......",
         "It is of `consort place` and of the figures that `consort plan` prints.",
     ),
-    _row("Task step types", "..SSSS"),
-    _row("Types in state out", "..AAAA"),
-    _row("Task footprint", "AAAAAA"),
+    _row("Task step types", "reference", "stand-ins with --stand-ins", "..SSSS"),
+    _row("Types in state out", "type", "the step's", "..AAAA"),
+    _row("Task footprint", "", "three-phase: required", "AAAAAA"),
     _row(
         "Footprint code data inputs outputs",
+        "bytes",
+        "the compiled types'",
         "AAAAAA",
         "One that is unlike the compiled type is refused when it is compiled.",
     ),
-    _row("Footprint stack", "....A."),
-    _row("Task on execution master", "AASSSS"),
-    _row("Task dispatch", "AAAFFF", _REAL),
-    _row("Dispatch send receive", "AAAFFF", _REAL),
-    _row("Task self_suspension", "AASFF.", _PLAYED),
-    _row("Task suspensions", "AASFF.", _PLAYED),
+    _row("Footprint stack", "bytes", "what the compiler finds", "....A."),
+    _row("Task on execution master", "core", "local", "AASSSS"),
+    _row("Task dispatch", "", "accesses of the channels", "AAAFFF", _REAL),
+    _row("Dispatch send receive", "time", "accesses of the channels", "AAAFFF", _REAL),
+    _row("Task self_suspension", "time", "0", "AASFF.", _PLAYED),
+    _row("Task suspensions", "count", "1", "AASFF.", _PLAYED),
     _row(
         "Task on_miss",
+        "word",
+        "hold-last-output",
         "AAAAA.",
         "Of offloaded tasks alone; it is refused for others, whose output is written when the job ends. A"
         " bound is of answers that come in time.",
     ),
     _row(
         "Task restart_worker",
+        "yes or no",
+        "no",
         "...AR.",
         "Where no worker dies there is none to start again.",
     ),
     # Resources that tasks share.
-    _row("Resource protocol", "AARRRR"),
-    _row("Task sections", "AARRRR"),
-    _row("Section length times", "AARRRR"),
-    _row("Task requests", "AARRRR"),
-    _row("Asked accelerator operation times", "AARRRR"),
-    _row("Accelerator on arbitration memory operations clients", "AARRRR"),
-    _row("Operation wcet bcet request answer", "AARRRR"),
-    _row("Client priority slot budget period", "AARRRR"),
-    _row("Task cache_sets", "AARFF.", _REAL),
-    _row("CacheSets evicting useful", "AARFF.", _REAL),
-    _row("Task accesses", "ARRRR."),
-    _row("Accesses most", "ARRRR."),
-    _row("Task remote_state", "ARRSR."),
+    _row("Resource protocol", "word", "required", "AARRRR"),
+    _row("Task sections", "", "none", "AARRRR"),
+    _row("Section length times", "time, count", "required, 1", "AARRRR"),
+    _row("Task requests", "", "none", "AARRRR"),
+    _row("Asked accelerator operation times", "name, count", "required, 1", "AARRRR"),
+    _row("Accelerator on arbitration memory operations clients", "", "required", "AARRRR"),
+    _row("Operation wcet bcet request answer", "time, bytes", "bcet: the wcet", "AARRRR"),
+    _row("Client priority slot budget period", "time", "by the arbitration", "AARRRR"),
+    _row("Task cache_sets", "", "none", "AARFF.", _REAL),
+    _row("CacheSets evicting useful", "numbers of sets", "none", "AARFF.", _REAL),
+    _row("Task accesses", "", "none", "ARRRR."),
+    _row("Accesses most", "count", "required", "ARRRR."),
+    _row("Task remote_state", "", "none", "ARRSR."),
     _row(
         "RemoteState memory cache prefetch faults",
+        "bytes, pages, count",
+        "cache: as the memory; prefetch 1; faults: no bound",
         "ARRSR.",
     ),
     # Reads and writes of tasks.
-    _row("Task reads writes", ".ASSSR"),
-    _row("Task input golden", "..AAAR"),
+    _row("Task reads writes", "channels, devices", "what channels say", ".ASSSR"),
+    _row("Task input golden", "", "zero; nothing is compared", "..AAAR"),
     _row(
         "FileInput file time time_unit columns rate interpolation",
+        "rows",
+        "a row a period of the task",
         "..SSAR",
         "A task whose period differs between modes of a run is refused: rows are made once.",
     ),
-    _row("Column column scale offset", "..AAAR"),
-    _row("FunctionInput function arguments", "..AAAR"),
-    _row("Golden function arguments tolerance", "..AAAR"),
-    _row("Channel kind implementation", "AASSSS"),
-    _row("Channel from to", "AASSSS"),
+    _row("Column column scale offset", "", "as it is", "..AAAR"),
+    _row("FunctionInput function arguments", "reference", "required", "..AAAR"),
+    _row("Golden function arguments tolerance", "reference, ulp", "to the bit", "..AAAR"),
+    _row("Channel kind implementation", "word", "by the kind", "AASSSS"),
+    _row("Channel from to", "task or device", "what tasks read and write", "AASSSS"),
     _row(
         "Channel memory",
+        "name",
+        "no cost is known",
         "AASSF.",
         "On this machine every memory is shared memory, on a board the window that all of its cores have; the"
         " figures are those of the memory that is described.",
     ),
-    _row("Channel size", "AAAAAA"),
-    _row("Channel capacity", "AASSSS"),
-    _row("Channel communication", "AASSSR"),
-    _row("Channel flow", ".....A"),
+    _row("Channel size", "bytes", "the compiled type", "AAAAAA"),
+    _row("Channel capacity", "blocks", "queue: required where steps execute", "AASSSS"),
+    _row("Channel communication", "word", "by its chains", "AASSSR"),
+    _row("Channel flow", "number or text", "required of a subscription", ".....A"),
     _row(
         "Channel min_interarrival",
+        "time",
+        "the period of its fastest reader",
         "FFSAAA",
         "Bounds and simulations count with the distance of the task that its blocks release, which check"
         " holds against this one.",
     ),
     _row(
         "SystemDevice kind rate description",
+        "text",
+        "not said",
         "......",
         "They describe: a device's blocks come by the channel's min_interarrival.",
     ),
-    _row("SystemDevice recording function arguments plant sink", "..SSSR"),
-    _row("SystemDevice driver", "..RASR"),
-    _row("SystemDevice period", "..AAAR"),
+    _row("SystemDevice recording function arguments plant sink", "", "described only", "..SSSR"),
+    _row("SystemDevice driver", "reference", "described only", "..RASR"),
+    _row("SystemDevice period", "time", "required of a plant", "..AAAR"),
     _row(
         "Chain path",
+        "tasks",
+        "required",
         "AAAAAR",
         "A channel leads from each task to the next; what passes along a chain passes there.",
     ),
-    _row("Chain reaction age", "AAAAAR"),
-    _row("Chain communication", "AASSSR"),
+    _row("Chain reaction age", "time", "anything is allowed", "AAAAAR"),
+    _row("Chain communication", "word", "implicit", "AASSSR"),
     # Cores.
-    _row("Scheduling policy", "AASSSA"),
-    _row("Scheduling context_switch", "AAAFF.", _REAL),
-    _row("Scheduling cache_reload cache", "AARFF.", _REAL),
-    _row("Cache replacement ways block", "AARFF.", _REAL),
-    _row("Scheduling bandwidth", "ARRRR."),
-    _row("Bandwidth budget period shortest longest", "ARRRR."),
-    _row("Scheduling slot", "AASSSA"),
-    _row("Scheduling arbitration", "AAAAAA"),
+    _row("Scheduling policy", "word", "fixed-priority", "AASSSA"),
+    _row("Scheduling context_switch", "time", "the platform's; else no bound", "AAAFF.", _REAL),
+    _row("Scheduling cache_reload cache", "time", "none", "AARFF.", _REAL),
+    _row("Cache replacement ways block", "word, count, time", "required", "AARFF.", _REAL),
+    _row("Scheduling bandwidth", "", "none", "ARRRR."),
+    _row("Bandwidth budget period shortest longest", "count, time", "required", "ARRRR."),
+    _row("Scheduling slot", "time", "required of three-phase cores", "AASSSA"),
+    _row("Scheduling arbitration", "word", "tdma", "AAAAAA"),
     _row(
         "Scheduling wait",
+        "word",
+        "spin",
         "AAASS.",
         "On this machine a core of one thread, and one by deadlines, may not sleep where others wait; with a"
         " time scale every wait sleeps, because cores share CPUs.",
     ),
-    _row("Scheduling service", "AASSS."),
-    _row("Scheduling supply", "AARRR."),
-    _row("Supply kind budget period", "AARRR."),
+    _row("Scheduling service", "word", "priority", "AASSS."),
+    _row("Scheduling supply", "", "the whole core", "AARRR."),
+    _row("Supply kind budget period", "word, time", "required", "AARRR."),
     # Modes.
-    _row("Mode tasks overrides", "AASSA."),
+    _row("Mode tasks overrides", "", "all tasks; nothing differs", "AASSA."),
     _row(
         "Override period min_interarrival deadline offset jitter priority preemption_threshold wcet bcet on"
         " execution master",
+        "as in the task",
+        "as in the task",
         "AASSA.",
         "Each is of the mode that is entered. What one program cannot have differently in two modes is"
         " refused.",
     ),
     _row(
         "ModeChanges start agreement requests",
+        "mode, time",
+        "required",
         "AASSR.",
         "A request after the run's end leaves the run undecided.",
     ),
-    _row("ModeChanges within", "AAAAR."),
-    _row("ModeChanges state_through", "AAAAR."),
+    _row("ModeChanges within", "time", "any time", "AAAAR."),
+    _row("ModeChanges state_through", "memory", "no state moves", "AAAAR."),
     _row(
         "ModeChanges fail_over detection",
+        "core, time",
+        "no core may die",
         "AFFSR.",
         "In simulations and in virtual time no core dies.",
     ),
-    _row("FailOver core to", "AFFSR.", "As fail_over."),
-    _row("ModeChanges asked_by", "ARSSR."),
-    _row("ModeAsker task member modes", "ARSSR."),
-    _row("ModeRequest at to", "AASSR."),
+    _row("FailOver core to", "core, mode", "required", "AFFSR.", "As fail_over."),
+    _row("ModeChanges asked_by", "", "nobody asks", "ARSSR."),
+    _row("ModeAsker task member modes", "name", "required", "ARSSR."),
+    _row("ModeRequest at to", "time, mode", "required", "AASSR."),
     # Runs.
     _row(
         "Run iterations",
+        "jobs of the first task",
+        "100000",
         "..AAAA",
         "A simulation has --duration.",
     ),
     _row(
         "Run time_base",
+        "word",
+        "hybrid",
         "AFFAF.",
         "A timer's lateness is in the bound of a core that sleeps, in all modes of a run if in one; where"
         " nothing sleeps nothing is late. `spin` is believed, but on this machine, where a core of several"
         " tasks sleeps all the same.",
     ),
-    _row("Run interference configurations", "..SA.."),
-    _row("Run seed", ".AAAA.", "The same seed has the same releases everywhere."),
-    _row("Run cpus", "...S.."),
+    _row("Run interference configurations", "names", "all that are possible", "..SA.."),
+    _row("Run seed", "number", "1", ".AAAA.", "The same seed has the same releases everywhere."),
+    _row("Run cpus", "numbers", "the quietest", "...S.."),
     # Parts of others.
     _row(
         "TimeByExecution local offloaded three-phase",
+        "time",
+        "not executed so",
         "AAAAAA",
         "The one of the task's way of executing counts, or of its fallback.",
     ),
-    _row("EnergyByExecution local offloaded three-phase", "......"),
-    _row("Figure_Duration_ value", "AAAAAA", "As the key that it stands at."),
-    _row("Figure_Size_ value", "AAAAAA", "As the key that it stands at."),
-    _row("Figure_Energy_ value", "......", "As the key that it stands at."),
-    _row("Figure_DataRate_ value", "......", "As a device's rate."),
+    _row("EnergyByExecution local offloaded three-phase", "energy", "not known", "......"),
+    _row("Figure_Duration_ value", "time", "required", "AAAAAA", "As the key that it stands at."),
+    _row("Figure_Size_ value", "bytes", "required", "AAAAAA", "As the key that it stands at."),
+    _row("Figure_Energy_ value", "energy", "required", "......", "As the key that it stands at."),
+    _row("Figure_DataRate_ value", "rate", "required", "......", "As a device's rate."),
 )
 
 _HEAD = """\
@@ -251,7 +296,7 @@ _HEAD = """\
 Made from `consort.plan.meanings` by `python -m consort.plan.meanings`; a test holds it against the schema
 and against what is refused.
 
-`consort check` reads every key; [the reference](system-yaml.md) explains it, with its unit and its default.
+`consort check` reads every key; [the reference](system-yaml.md) explains them.
 
 | in a column | the key |
 | --- | --- |
@@ -263,33 +308,31 @@ and against what is refused.
 
 *kernel* is the scratchpad kernel of a board; three-phase cores of this machine run the same one.
 
-| key | analyze | simulate | virtual | linux | board | kernel |
-| --- | --- | --- | --- | --- | --- | --- |
+| key | unit | without it | analyze | simulate | virtual | linux | board | kernel |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
-_PARTS = {"System": "", "Task": "tasks.*: ", "Channel": "channels.*: ", "Chain": "chains.*: ", "Run": "run: "}
-_PARTS |= {"Scheduling": "scheduling.*: ", "Mode": "modes.*: ", "ModeChanges": "mode_changes: "}
-_PARTS |= {"SystemDevice": "devices.*: ", "Resource": "resources.*: ", "Accelerator": "accelerators.*: "}
+_PARTS = {"System": "", "Task": "tasks.*", "Channel": "channels.*", "Chain": "chains.*", "Run": "run"}
+_PARTS |= {"Scheduling": "scheduling.*", "Mode": "modes.*", "ModeChanges": "mode_changes"}
+_PARTS |= {"SystemDevice": "devices.*", "Resource": "resources.*", "Accelerator": "accelerators.*"}
 
 
 def page() -> str:
     """The text of docs/reference/meanings.md."""
-    lines, unread = [], []
+    lines = []
     for row in ROWS:
         part = row.keys[0].partition(".")[0]
         names = ", ".join(f"`{key.partition('.')[2]}`" for key in row.keys)
-        where = _PARTS.get(part, f"{part}: ")
+        where = _PARTS.get(part, part)
         cells = " | ".join(CELLS[cell] for cell in row.cells)
-        if {*row.cells} == {"."}:
-            unread.append(where + names)
-        else:
-            lines.append(f"| {where}{names} | {cells} |")
+        lines.append(
+            f"| {f'{where}: ' if where else ''}{names} | {row.unit or '–'} | {row.absent} | {cells} |"
+        )
     reasons: dict[str, list[str]] = {}
     for row in ROWS:
         if row.why:
             reasons.setdefault(row.why, []).extend(f"`{key.partition('.')[2]}`" for key in row.keys)
     said = [f"- {', '.join(dict.fromkeys(names))}: {why}" for why, names in reasons.items()]
-    for_no_target = f"\n\nRead by no target: {'; '.join(unread)}.\n"
-    return _HEAD + "\n".join(lines) + for_no_target + "\n## Why rows differ\n\n" + "\n".join(said) + "\n"
+    return _HEAD + "\n".join(lines) + "\n\n## Why rows differ\n\n" + "\n".join(said) + "\n"
 
 
 if __name__ == "__main__":
