@@ -140,12 +140,15 @@ def built(source: str, program: Path, *options: str) -> Path:
 
 
 def order(control: str, words: str) -> str:
-    """One order to a program: what it answered."""
+    """One order to a program: its answer; `OSError` where it gives none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.settimeout(PATIENCE)
         connection.connect(control)
         connection.send(words.encode())
-        return connection.recv(8192).decode()
+        answer = connection.recv(8192).decode()
+    if not answer:
+        raise ConnectionResetError("closed without an answer")
+    return answer
 
 
 def stress(server: RemoteServer, folder: Path, count: int, faults: str, seed: int = 1) -> dict[str, int]:
