@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Errors, all of `consort.base.errors`.
 _ERRORS = ("BadInput", "ConsortError", "EnvironmentLacks", "SystemFails")
-_FUNCTIONS = {
+# Names by the module that has them, and what they are called there.
+_FROM = {
     "analyze": ("consort.analysis.system", "analyze_system"),
     "load": ("consort.model.load", "load_system"),
     "load_run": ("consort.record.store", "load_run"),
+    **{name: ("consort.base.errors", name) for name in _ERRORS},
 }
 # Packages of the same name, which can be called (base/callable_package.py).
 _PACKAGES = ("place", "plan", "run", "simulate")
@@ -59,11 +60,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return importlib.import_module(f"consort.{name}")
-    if name in _FUNCTIONS:
-        module, function = _FUNCTIONS[name]
-        return getattr(importlib.import_module(module), function)
-    if name in _ERRORS:
-        return getattr(importlib.import_module("consort.base.errors"), name)
+    if name in _FROM:
+        module, called = _FROM[name]
+        return getattr(importlib.import_module(module), called)
     raise AttributeError(f"module 'consort' has no attribute {name!r}")
 
 

@@ -238,7 +238,7 @@ def _largest_pile(levels: Sequence[Level], plan: Plan) -> tuple[Level, ...]:
     for level in reversed(levels):
         tasks = [plan.tasks[name] for name in level.tasks]
         # Any of them may be the one that is preempted.
-        limit = max(task.rank if task.threshold is None else task.threshold for task in tasks)
+        limit = max(task.limit for task in tasks)
         above = [pile for pile in piles if pile[0] < limit]
         _, most, on_top = max(above, key=lambda pile: pile[1], default=(0, 0, ()))
         piles.append((tasks[0].rank, level.bytes + most, (level, *on_top)))

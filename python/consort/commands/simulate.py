@@ -402,7 +402,7 @@ def cause_of(found: Sequence[Simulation], chains: Sequence[ChainFigures], run: R
 
 def following_command(description: Path, plans: Iterable[Plan], run: Run | None, ok: Held) -> str:
     if ok:
-        bare = any(task.step is None for plan in plans for task in plan.tasks.values())
+        bare = any(plan.lacks_steps for plan in plans)
         how = "--stand-ins, as tasks have no step" if bare else "the steps themselves"
         return f"consort run {description} --for virtual{' ' if bare else ', '}{how}; -v prints every figure"
     if run is not None:

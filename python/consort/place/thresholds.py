@@ -88,7 +88,7 @@ def choose_thresholds(system: System) -> Thresholds:
         for level, name in enumerate(names):
             changes[name] = {"priority": priorities[level]}
             changes[name][KEY] = None if limits[level] == level else priorities[limits[level]]
-        own, were = list(range(len(names))), [_limit(before, name) for name in names]
+        own, were = list(range(len(names))), [before.tasks[name].limit for name in names]
         stacks.append(CoreStack(core, *(stack_of(sizes, one) for one in (own, were, limits))))
     made = system.changed(changes)
     return Thresholds(None, made, tuple(stacks), found_before, tuple(analyze_system(made)))
@@ -145,12 +145,6 @@ def _tasks(whole: Plan, core: str) -> tuple[list[UniTask], int]:
     """The tasks of a core, the most urgent first, and what a context switch costs [ps]."""
     master, _ = master_of(Figures(whole), core, list(whole.cores[core].tasks))
     return [replace(t.without_waits(), level=None) for t in master.tasks], master.context_switch
-
-
-def _limit(whole: Plan, name: str) -> int:
-    """The place among the tasks of its core of the first that does not preempt it."""
-    task = whole.tasks[name]
-    return task.rank if task.threshold is None else task.threshold
 
 
 def _stack(whole: Plan, name: str) -> int:

@@ -355,12 +355,9 @@ LACKS: tuple[Lack, ...] = (
     Lack("jitter", (KERNEL,), "the kernel releases its tasks at whole periods; remove it"),
     Lack("min_interarrival", (KERNEL,), "only periodic tasks are run; write 'period'"),
     *(
-        row
+        Lack(key, (target,), f"{whose} releases are a period apart; remove it")
         for key in ("min_distances", "burst")
-        for row in (
-            Lack(key, (KERNEL,), "the kernel's releases are a period apart; remove it"),
-            Lack(key, (BOARD,), "a board's releases are a period apart; remove it"),
-        )
+        for target, whose in ((KERNEL, "the kernel's"), (BOARD, "a board's"))
     ),
     Lack("arrival", (BOARD,), "a board's cores release by their clocks, and by no block"),
     Lack("arrival of blocks that are not followed", (VIRTUAL, SIMULATION), "{why}"),

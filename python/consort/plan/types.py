@@ -259,6 +259,11 @@ class PlannedTask:
         return None if faults is None else self.wcet_ps + faults
 
     @property
+    def limit(self) -> int:
+        """A job that has begun is preempted only by tasks of a rank below it."""
+        return self.rank if self.threshold is None else self.threshold
+
+    @property
     def sporadic(self) -> bool:
         return self.release != "periodic"
 
@@ -274,7 +279,7 @@ class PlannedTask:
         most = -(-left // self.period_ps)
         if not self.min_distances_ps:
             return most
-        return min(most, int(left / self.long_run_ps) + len(self.min_distances_ps) + 1)
+        return min(most, left // self.long_run_ps + len(self.min_distances_ps) + 1)
 
     @property
     def long_run_ps(self) -> Fraction:
@@ -424,6 +429,11 @@ class Plan:
     def workers(self) -> tuple[str, ...]:
         """The cores that compute for masters."""
         return tuple(name for name, core in self.cores.items() if core.serves)
+
+    @property
+    def lacks_steps(self) -> bool:
+        """True if a task has none, and no stand-in for it either."""
+        return any(task.step is None for task in self.tasks.values())
 
     @property
     def three_phase_cores(self) -> tuple[str, ...]:

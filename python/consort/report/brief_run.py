@@ -155,7 +155,7 @@ def opening_of_page(run: Run) -> list[tuple[str, str]]:
         simulated = "simulate" in run.data["command"][:2]
         here = f"`consort run {file}` without the option that names a target, on this machine"
         if simulated:
-            bare = plan is not None and any(task.step is None for task in plan.tasks.values())
+            bare = plan is not None and plan.lacks_steps
             here = f"`consort run {file} --for virtual{' --stand-ins' if bare else ''}`, which executes steps"
         return [("The machine", "these times are no machine's: they are the same everywhere"), ("Next", here)]
     machine = [f"{c['key']}: {_disturbed(c['verdict'])}" for c in judged if c["verdict"]["machine"]]

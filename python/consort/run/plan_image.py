@@ -240,7 +240,7 @@ class _Image:
         if task is None:
             return row | self._rows("distances", self.times, []) | self._rows("ends", self.ends, [])
         row["core"], row["rank"] = self.cores.index(task.core), task.rank
-        row["threshold"] = task.rank if task.threshold is None else task.threshold
+        row["threshold"] = task.limit
         row["on_miss"] = task.on_miss
         untimed = self.clock is not None and self.clock.untimed
         row["skips"] = task.execution != "three-phase" and not untimed

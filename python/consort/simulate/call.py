@@ -190,7 +190,7 @@ def check_size(plan: Plan, duration: int, remedy: str) -> None:
 
 
 def _jobs(plan: Plan, duration: int) -> int:
-    return sum(int(duration / task.long_run_ps) + 1 for task in plan.tasks.values())
+    return sum(duration // task.long_run_ps + 1 for task in plan.tasks.values())
 
 
 def check_effort(plans: Iterable[Plan], duration: int, runs: int, remedy: str) -> None:

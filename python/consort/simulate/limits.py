@@ -21,7 +21,7 @@ def simulated_limits(plan: Plan) -> tuple[Limit, ...]:
     It lasts for a second of the system's own time, or for fewer jobs than `JOBS`. Empty for a plan that lacks
     figures which a simulation needs (execution times): nothing is made up for them.
     """
-    rate = float(sum(1 / task.long_run_ps for task in plan.tasks.values() if task.period_ps))
+    rate = sum(1 / float(task.long_run_ps) for task in plan.tasks.values() if task.period_ps)
     longest = max((task.period_ps for task in plan.tasks.values()), default=0)
     duration = max(min(SECOND_PS, int(JOBS / rate) if rate else SECOND_PS), 2 * longest)
     try:
