@@ -12,7 +12,7 @@ from consort.exchange.report import Report
 ANEW = "missing or of several classes in the model; counted anew in the same order"
 EQUAL = (
     "equal, as in the model: a bound counts all others of its priority as more urgent; 'simulate' and 'run'"
-    " serve them in the order of the file"
+    " serve them in the order of their releases"
 )
 
 # Which of two priorities is the more urgent: that of the higher number, or that of the lower one.
