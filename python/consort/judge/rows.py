@@ -76,8 +76,12 @@ def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
     worker.
     """
     jobs, rows = samples.jobs, samples.rows_of(number)
-    worker = samples.system.tasks[number].worker
+    # A step that the master computed instead of the worker has another WCET.
+    by_plan: Mask = (jobs["status"][rows] & (0 if fallbacks else STATUS["local_fallbacks"])) == 0
+    if samples.record.manifest.clock.provenance == "simulated":
+        return by_plan
     mine = jobs[rows]
+    worker = samples.system.tasks[number].worker
     if (
         worker is not None
         and worker in samples.system.core_names
@@ -94,10 +98,6 @@ def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
         begin = end = mine["start"]
         starts = begin[:0]
     single = np.zeros(rows.size, dtype=np.bool_)
-    # A step that the master computed instead of the worker has another WCET.
-    by_plan: Mask = (mine["status"] & (0 if fallbacks else STATUS["local_fallbacks"])) == 0
-    if samples.record.manifest.clock.provenance == "simulated":
-        return by_plan
     ordered = np.sort(starts[starts > 0])
     single[remote] = (
         np.searchsorted(ordered, end[remote]) - np.searchsorted(ordered, begin[remote], side="right") <= 0
@@ -214,7 +214,8 @@ class _Maker:
 def _of_task(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
     facts = samples.system.tasks[number]
     rows = samples.rows_of(number)
-    jobs = samples.jobs[rows]
+    # Whole rows are long: only what is looked at is gathered.
+    jobs = {name: samples.jobs[name][rows] for name in ("status", "compute", "sent", "received")}
     quiet = ~found.disturbed[rows]
     response = samples.response[rows]
     missed = ((jobs["status"] & STATUS["deadline_misses"]) != 0) | ~np.isfinite(response)

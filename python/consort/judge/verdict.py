@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Literal
 
 from consort.judge.bounds import Quantity
@@ -64,7 +64,6 @@ class Row:
 @dataclass(frozen=True)
 class TaskCount:
     """Counts of a task's jobs by how they ended. `planned` is None if nothing says how many there were to be.
-    `planned` is None where nothing says how many there were to be.
 
     `on_time`, `late` and `unserved` add up to `released`; `disturbed_misses` are those of them that missed
     while the machine disturbed them. `causes` counts the misses of undisturbed jobs.
@@ -164,29 +163,29 @@ def as_data(
     """The verdict as run.json keeps it; an infinite time is the text "inf"."""
 
     def plain(value: Any) -> Any:
-        if isinstance(value, float) and value == float("inf"):
-            return "inf"
-        if isinstance(value, dict):
-            return {key: plain(inner) for key, inner in value.items()}
+        if isinstance(value, float):
+            return "inf" if value == float("inf") else value
         if isinstance(value, list | tuple):
             return [plain(inner) for inner in value]
-        return value
+        if is_dataclass(value):
+            value = vars(value)
+        return {key: plain(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
     found: dict[str, Any] = plain(
         {
             "ok": ok,
             "summary": summary,
             "machine": machine,
-            "reasons": list(reasons),
-            "rows": [asdict(row) for row in rows],
-            "tasks": [asdict(task) for task in tasks],
-            "checks": [asdict(check) for check in checks],
-            "pauses": [asdict(pause) for pause in pauses],
-            "ways": [asdict(way) for way in ways],
-            "unseen": [asdict(one) for one in unseen],
-            "not_finite": [asdict(one) for one in not_finite],
+            "reasons": reasons,
+            "rows": rows,
+            "tasks": tasks,
+            "checks": checks,
+            "pauses": pauses,
+            "ways": ways,
+            "unseen": unseen,
+            "not_finite": not_finite,
             "stops": None if stops is None else stops.as_data(),
-            "notes": list(notes),
+            "notes": notes,
         }
     )
     return found

@@ -8,17 +8,13 @@ of the run's folder.
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from consort.base.errors import BadInput, ConsortError
-from consort.base.limits import LARGEST_RECORD, read_bytes
-from consort.base.text import visible
 from consort.record.judgement import Held
 from consort.record.sections import Section
 
@@ -120,30 +116,6 @@ class _Record(_Open):
     verdict: _Verdict
 
 
-def read_json(file: Path, what: str) -> Any:
-    """A file's JSON; `BadInput` where it is none, is too large, or holds numbers that no JSON has.
-
-    `FileNotFoundError` and `NotADirectoryError` pass.
-    """
-    try:
-        return json.loads(read_bytes(file, LARGEST_RECORD, what, pipes=False), parse_constant=_no_number)
-    except (FileNotFoundError, NotADirectoryError):
-        raise
-    except json.JSONDecodeError as error:
-        raise BadInput(f"not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"not UTF-8 at byte {error.start}", file=file) from None
-    except (ValueError, RecursionError) as error:
-        # Integers of thousands of digits; lists in lists without end.
-        raise BadInput(f"no {what}: {error}", file=file) from None
-    except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", file=file) from None
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
-
-
 def check_record(data: dict[str, Any], file: Path) -> None:
     """`BadInput` names the first field that is not of the form that a record has.
 
@@ -159,7 +131,6 @@ def check_record(data: dict[str, Any], file: Path) -> None:
     except RecursionError:
         raise BadInput("the record is damaged: it is nested too deeply", file=file) from None
     _check_held(data, file)
-    _check_finite(data, file)
 
 
 def _check_held(data: dict[str, Any], file: Path) -> None:
@@ -173,15 +144,6 @@ def _check_held(data: dict[str, Any], file: Path) -> None:
         raise BadInput(f"the record is damaged: it held, yet {other[0]}", file=file, field="verdict.ok")
 
 
-def shown(value: Any) -> Any:
-    """A record's data without what a terminal would obey: words of programs, or of who made it up."""
-    if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, dict):
-        return {visible(key): shown(inner) for key, inner in value.items()}
-    return [shown(inner) for inner in value] if isinstance(value, list) else value
-
-
 def _word_verdicts(data: dict[str, Any]) -> None:
     configurations = data.get("configurations")
     entries = [data, *(configurations if isinstance(configurations, list) else ())]
@@ -189,16 +151,6 @@ def _word_verdicts(data: dict[str, Any]) -> None:
         if isinstance(verdict, dict) and isinstance(verdict.get("ok"), bool):
             unknown = Held.UNDECIDED if verdict.pop("undecided", False) else Held.NOT_HELD
             verdict["ok"] = str(Held.HELD if verdict["ok"] else unknown)
-
-
-def _check_finite(data: dict[str, Any], file: Path) -> None:
-    """1e999 is read as infinity; pages and traces have no place for it."""
-    stack: list[Any] = [data]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, float) and not math.isfinite(value):
-            raise BadInput("the record is damaged: it holds a number out of range", file=file)
-        stack.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
 
 
 def inside(folder: Path, name: str) -> Path:

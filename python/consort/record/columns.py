@@ -271,8 +271,10 @@ def job_counts(jobs: NDArray[np.void]) -> dict[str, Any]:
 
 def miss_causes(status: NDArray[Any], missed: Mask) -> dict[str, int]:
     """The causes for which the marked jobs missed their deadlines: one each, the first that applies."""
-    left = missed.copy()
     causes: dict[str, int] = {}
+    if not missed.any():
+        return causes
+    left = missed.copy()
     for name, words in CAUSES:
         mine = left & ((status & STATUS[name]) != 0)
         if mine.any():

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from consort.base.errors import BadInput
 from consort.plan.recorded import carried, steps_of_chains
 from consort.plan.stored import restored, stored
 from consort.plan.types import Plan, PlannedChain, PlannedChannel, PlannedCore, PlannedTask
-from consort.record.checked import read_json, shown
+from consort.record.json_file import read_json, write_json
 
 Nanoseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PLAN_FILE = "plan.json"
@@ -99,10 +98,9 @@ def executes_ns(task: PlannedTask) -> float | None:
 
 def write_plan(folder: Path, plan: Plan) -> None:
     """Writes the plan into a folder of a record."""
-    text = json.dumps(stored(plan), indent=1, allow_nan=False, ensure_ascii=False)
-    (folder / PLAN_FILE).write_text(text + "\n", encoding="utf-8")
+    write_json(folder / PLAN_FILE, stored(plan))
 
 
 def load_plan(file: Path) -> Plan:
     """The plan that a run's record holds; `BadInput` where it is none. `FileNotFoundError` passes."""
-    return restored(shown(read_json(file, "plan")), file=file)
+    return restored(read_json(file, "plan"), file=file)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from consort.base.errors import BadInput
-from consort.record.checked import read_json
+from consort.record.json_file import read_json
 from consort.record.ran import PLAN_FILE, Ran, load_plan
 
 if TYPE_CHECKING:

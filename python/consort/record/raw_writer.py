@@ -7,7 +7,6 @@ presence means that the recording is complete.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.record.json_file import write_json
 from consort.record.ran import write_plan
 from consort.record.raw import FORMAT, MANIFEST, RawRun
 
@@ -92,5 +92,5 @@ def write_manifest(
         "counters": counters,
         "realtime": realtime or {},
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    write_json(folder / MANIFEST, manifest)
     return RawRun.load(folder, plan)

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.base.limits import is_file
-from consort.record.checked import check_record, inside, read_json, shown
+from consort.record.checked import check_record, inside
+from consort.record.json_file import read_json
 from consort.record.judgement import Held
 from consort.record.ran import Ran, load_plan
 
@@ -133,7 +134,7 @@ def open_run(path: Path) -> Run:
             field="consort_run",
         )
     check_record(data, file)
-    return Run(path, shown(data))
+    return Run(path, data)
 
 
 def list_runs(root: str | Path | None = None, damaged: list[BadInput] | None = None) -> list[Run]:

@@ -8,7 +8,6 @@ unseen, and the next writer under the same root sweeps it away (the lock in it h
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -24,6 +23,7 @@ from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.extras import naming_extras
 from consort.record.columns import ACTIVITY
 from consort.record.environment import environment
+from consort.record.json_file import write_json
 from consort.record.judgement import Held, Judgement
 from consort.record.partial import LOCK, fsync, lock_in, make_durable, sweep
 from consort.record.ran import PLAN_FILE, write_plan
@@ -188,7 +188,7 @@ class RunWriter:
                 "ok": Held.of(self._reasons, self._open),
                 "reasons": [*self._reasons, *self._open],
             }
-            (self._folder / RUN_FILE).write_text(_text(self._data), encoding="utf-8")
+            write_json(self._folder / RUN_FILE, self._data)
             partial = Run(self._folder, self._data)
             for file, write in self._pages.items():
                 try:
@@ -214,10 +214,6 @@ class RunWriter:
         if self.run is None and self._folder.exists():
             shutil.rmtree(self._folder)
             os.close(self._lock)
-
-
-def _text(data: Mapping[str, Any]) -> str:
-    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _failures(

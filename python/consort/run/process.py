@@ -142,11 +142,12 @@ def execute(
 
 def add_note(raw: Path, note: str) -> None:
     """Adds a note to a finished recording, beside those of the program itself."""
+    from consort.record.json_file import write_json
     from consort.record.raw import MANIFEST
 
     manifest = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
     manifest["realtime"].setdefault("notes", []).append(note)
-    (raw / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    write_json(raw / MANIFEST, manifest)
 
 
 # The signals that asked this process to stop.
