@@ -27,6 +27,8 @@ class Row:
     unit: str
     absent: str
     cells: str
+    explained: str
+    """Numbers of theorems of docs/explanation/analyses.md, or the name of a page of docs."""
     why: str = ""
 
     @property
@@ -35,10 +37,10 @@ class Row:
         return bool({"A", "S"} & {*self.cells}) and "F" in self.cells
 
 
-def _row(keys: str, unit: str, absent: str, cells: str, why: str = "") -> Row:
+def _row(keys: str, unit: str, absent: str, cells: str, explained: str, why: str = "") -> Row:
     part, *names = keys.split()
     assert len(cells) == len(TARGETS) and {*cells} <= CELLS.keys(), keys
-    return Row(tuple(f"{part}.{name}" for name in names), unit, absent, cells, why)
+    return Row(tuple(f"{part}.{name}" for name in names), unit, absent, cells, explained, why)
 
 
 _REAL = "Here the real cost is what it is; the judge holds what was measured against the bound."
@@ -46,42 +48,45 @@ _PLAYED = "Nothing plays it where steps execute: it is an assumption of the boun
 
 ROWS: tuple[Row, ...] = (
     # The description as a whole.
-    _row("System consort", "version", "required", "......"),
-    _row("System name description", "text", "the file's name", "......", "They are printed."),
-    _row("System platform", "name or file", "required", "AAASSS"),
+    _row("System consort", "version", "required", "......", "system-yaml"),
+    _row("System name description", "text", "the file's name", "......", "run-record", "They are printed."),
+    _row("System platform", "name or file", "required", "AAASSS", "system-yaml"),
     _row(
         "System scheduling resources accelerators devices tasks channels chains modes mode_changes run",
         "",
         "nothing of it",
         "ASSSSS",
+        "system-yaml",
         "Their keys have rows of their own.",
     ),
     # Releases.
-    _row("Task period", "time", "sporadic", "AASSSA"),
-    _row("Task min_interarrival", "time", "periodic", "AAASAR"),
-    _row("Task min_distances", "times", "multiples of min_interarrival", "AAAARR"),
-    _row("Task burst", "", "min_distances", "AAAARR"),
-    _row("Burst count within", "count, time", "required", "AAAARR"),
-    _row("Task deadline", "time", "the period", "AAASSA"),
-    _row("Task offset", "time", "0", "AAASSA"),
-    _row("Task jitter", "time", "0", "AAASAR"),
+    _row("Task period", "time", "sporadic", "AASSSA", "1–5"),
+    _row("Task min_interarrival", "time", "periodic", "AAASAR", "1–5"),
+    _row("Task min_distances", "times", "multiples of min_interarrival", "AAAARR", "31"),
+    _row("Task burst", "", "min_distances", "AAAARR", "31"),
+    _row("Burst count within", "count, time", "required", "AAAARR", "31"),
+    _row("Task deadline", "time", "the period", "AAASSA", "1–5"),
+    _row("Task offset", "time", "0", "AAASSA", "17, 25"),
+    _row("Task jitter", "time", "0", "AAASAR", "1–5"),
     _row(
         "Task arrival",
         "channel",
         "a generator",
         "AASSRR",
+        "27",
         "Blocks of tasks release at the same instants everywhere. A device's blocks come as a generator's in"
         " simulations and as the channel's min_interarrival says on Linux: a bound holds for both.",
     ),
     # Urgency.
-    _row("Task priority", "larger is more urgent", "by the deadline", "AAASAA"),
-    _row("Task preemption_threshold", "priority", "the task's own", "AAAAA."),
+    _row("Task priority", "larger is more urgent", "by the deadline", "AAASAA", "1, 2"),
+    _row("Task preemption_threshold", "priority", "the task's own", "AAAAA.", "28"),
     # Execution.
     _row(
         "Task wcet",
         "time",
         "no bound, no stand-in",
         "AAASAA",
+        "1–4",
         "Real steps take what they take, and the judge holds them against it; no time scale stretches it.",
     ),
     _row(
@@ -89,6 +94,7 @@ ROWS: tuple[Row, ...] = (
         "time",
         "simulated: the wcet; a bound counts on nothing",
         "AAAAA.",
+        "27, 37",
         "Without it a simulated time does not vary, which is one of the executions that a bound is of. No job"
         " takes less than a picosecond. A kernel's stand-ins always take the wcet.",
     ),
@@ -97,29 +103,32 @@ ROWS: tuple[Row, ...] = (
         "energy",
         "not known",
         "......",
+        "placement",
         "It is of `consort place` and of the figures that `consort plan` prints.",
     ),
-    _row("Task step types", "reference", "stand-ins with --stand-ins", "..SSSS"),
-    _row("Types in state out", "type", "the step's", "..AAAA"),
-    _row("Task footprint", "", "three-phase: required", "AAAAAA"),
+    _row("Task step types", "reference", "stand-ins with --stand-ins", "..SSSS", "executive"),
+    _row("Types in state out", "type", "the step's", "..AAAA", "system-yaml"),
+    _row("Task footprint", "", "three-phase: required", "AAAAAA", "three-phase"),
     _row(
         "Footprint code data inputs outputs",
         "bytes",
         "the compiled types'",
         "AAAAAA",
+        "three-phase",
         "One that is unlike the compiled type is refused when it is compiled.",
     ),
-    _row("Footprint stack", "bytes", "what the compiler finds", "....A."),
-    _row("Task on execution master", "core", "local", "AASSSS"),
-    _row("Task dispatch", "", "accesses of the channels", "AAAFFF", _REAL),
-    _row("Dispatch send receive", "time", "accesses of the channels", "AAAFFF", _REAL),
-    _row("Task self_suspension", "time", "0", "AASFF.", _PLAYED),
-    _row("Task suspensions", "count", "1", "AASFF.", _PLAYED),
+    _row("Footprint stack", "bytes", "what the compiler finds", "....A.", "boards"),
+    _row("Task on execution master", "core", "local", "AASSSS", "6–10"),
+    _row("Task dispatch", "", "accesses of the channels", "AAAFFF", "6–8", _REAL),
+    _row("Dispatch send receive", "time", "accesses of the channels", "AAAFFF", "6–8", _REAL),
+    _row("Task self_suspension", "time", "0", "AASFF.", "6–8", _PLAYED),
+    _row("Task suspensions", "count", "1", "AASFF.", "6–8", _PLAYED),
     _row(
         "Task on_miss",
         "word",
         "hold-last-output",
         "AAAAA.",
+        "9, 10",
         "Of offloaded tasks alone; it is refused for others, whose output is written when the job ends. A"
         " bound is of answers that come in time.",
     ),
@@ -128,60 +137,65 @@ ROWS: tuple[Row, ...] = (
         "yes or no",
         "no",
         "...AR.",
+        "executive",
         "Where no worker dies there is none to start again.",
     ),
     # Resources that tasks share.
-    _row("Resource protocol", "word", "required", "AARRRR"),
-    _row("Task sections", "", "none", "AARRRR"),
-    _row("Section length times", "time, count", "required, 1", "AARRRR"),
-    _row("Task requests", "", "none", "AARRRR"),
-    _row("Asked accelerator operation times", "name, count", "required, 1", "AARRRR"),
-    _row("Accelerator on arbitration memory operations clients", "", "required", "AARRRR"),
-    _row("Operation wcet bcet request answer", "time, bytes", "bcet: the wcet", "AARRRR"),
-    _row("Client priority slot budget period", "time", "by the arbitration", "AARRRR"),
-    _row("Task cache_sets", "", "none", "AARFF.", _REAL),
-    _row("CacheSets evicting useful", "numbers of sets", "none", "AARFF.", _REAL),
-    _row("Task accesses", "", "none", "ARRRR."),
-    _row("Accesses most", "count", "required", "ARRRR."),
-    _row("Task remote_state", "", "none", "ARRSR."),
+    _row("Resource protocol", "word", "required", "AARRRR", "20, 30"),
+    _row("Task sections", "", "none", "AARRRR", "20, 30"),
+    _row("Section length times", "time, count", "required, 1", "AARRRR", "20, 30"),
+    _row("Task requests", "", "none", "AARRRR", "33–35"),
+    _row("Asked accelerator operation times", "name, count", "required, 1", "AARRRR", "33–35"),
+    _row("Accelerator on arbitration memory operations clients", "", "required", "AARRRR", "33–35"),
+    _row("Operation wcet bcet request answer", "time, bytes", "bcet: the wcet", "AARRRR", "33–35"),
+    _row("Client priority slot budget period", "time", "by the arbitration", "AARRRR", "33–35"),
+    _row("Task cache_sets", "", "none", "AARFF.", "21", _REAL),
+    _row("CacheSets evicting useful", "numbers of sets", "none", "AARFF.", "21", _REAL),
+    _row("Task accesses", "", "none", "ARRRR.", "22"),
+    _row("Accesses most", "count", "required", "ARRRR.", "22"),
+    _row("Task remote_state", "", "none", "ARRSR.", "32"),
     _row(
         "RemoteState memory cache prefetch faults",
         "bytes, pages, count",
         "cache: as the memory; prefetch 1; faults: no bound",
         "ARRSR.",
+        "32",
     ),
     # Reads and writes of tasks.
-    _row("Task reads writes", "channels, devices", "what channels say", ".ASSSR"),
-    _row("Task input golden", "", "zero; nothing is compared", "..AAAR"),
+    _row("Task reads writes", "channels, devices", "what channels say", ".ASSSR", "channels"),
+    _row("Task input golden", "", "zero; nothing is compared", "..AAAR", "system-yaml"),
     _row(
         "FileInput file time time_unit columns rate interpolation",
         "rows",
         "a row a period of the task",
         "..SSAR",
+        "system-yaml",
         "A task whose period differs between modes of a run is refused: rows are made once.",
     ),
-    _row("Column column scale offset", "", "as it is", "..AAAR"),
-    _row("FunctionInput function arguments", "reference", "required", "..AAAR"),
-    _row("Golden function arguments tolerance", "reference, ulp", "to the bit", "..AAAR"),
-    _row("Channel kind implementation", "word", "by the kind", "AASSSS"),
-    _row("Channel from to", "task or device", "what tasks read and write", "AASSSS"),
+    _row("Column column scale offset", "", "as it is", "..AAAR", "system-yaml"),
+    _row("FunctionInput function arguments", "reference", "required", "..AAAR", "system-yaml"),
+    _row("Golden function arguments tolerance", "reference, ulp", "to the bit", "..AAAR", "system-yaml"),
+    _row("Channel kind implementation", "word", "by the kind", "AASSSS", "14–16, 37"),
+    _row("Channel from to", "task or device", "what tasks read and write", "AASSSS", "11–13"),
     _row(
         "Channel memory",
         "name",
         "no cost is known",
         "AASSF.",
+        "14, 19",
         "On this machine every memory is shared memory, on a board the window that all of its cores have; the"
         " figures are those of the memory that is described.",
     ),
-    _row("Channel size", "bytes", "the compiled type", "AAAAAA"),
-    _row("Channel capacity", "blocks", "queue: required where steps execute", "AASSSS"),
-    _row("Channel communication", "word", "by its chains", "AASSSR"),
-    _row("Channel flow", "number or text", "required of a subscription", ".....A"),
+    _row("Channel size", "bytes", "the compiled type", "AAAAAA", "14, 19"),
+    _row("Channel capacity", "blocks", "queue: required where steps execute", "AASSSS", "37"),
+    _row("Channel communication", "word", "by its chains", "AASSSR", "13"),
+    _row("Channel flow", "number or text", "required of a subscription", ".....A", "channels"),
     _row(
         "Channel min_interarrival",
         "time",
         "the period of its fastest reader",
         "FFSAAA",
+        "27",
         "Bounds and simulations count with the distance of the task that its blocks release, which check"
         " holds against this one.",
     ),
@@ -190,48 +204,54 @@ ROWS: tuple[Row, ...] = (
         "text",
         "not said",
         "......",
+        "system-yaml",
         "They describe: a device's blocks come by the channel's min_interarrival.",
     ),
-    _row("SystemDevice recording function arguments plant sink", "", "described only", "..SSSR"),
-    _row("SystemDevice driver", "reference", "described only", "..RASR"),
-    _row("SystemDevice period", "time", "required of a plant", "..AAAR"),
+    _row(
+        "SystemDevice recording function arguments plant sink", "", "described only", "..SSSR", "system-yaml"
+    ),
+    _row("SystemDevice driver", "reference", "described only", "..RASR", "system-yaml"),
+    _row("SystemDevice period", "time", "required of a plant", "..AAAR", "system-yaml"),
     _row(
         "Chain path",
         "tasks",
         "required",
         "AAAAAR",
+        "11–13",
         "A channel leads from each task to the next; what passes along a chain passes there.",
     ),
-    _row("Chain reaction age", "time", "anything is allowed", "AAAAAR"),
-    _row("Chain communication", "word", "implicit", "AASSSR"),
+    _row("Chain reaction age", "time", "anything is allowed", "AAAAAR", "11–13"),
+    _row("Chain communication", "word", "implicit", "AASSSR", "13"),
     # Cores.
-    _row("Scheduling policy", "word", "fixed-priority", "AASSSA"),
-    _row("Scheduling context_switch", "time", "the platform's; else no bound", "AAAFF.", _REAL),
-    _row("Scheduling cache_reload cache", "time", "none", "AARFF.", _REAL),
-    _row("Cache replacement ways block", "word, count, time", "required", "AARFF.", _REAL),
-    _row("Scheduling bandwidth", "", "none", "ARRRR."),
-    _row("Bandwidth budget period shortest longest", "count, time", "required", "ARRRR."),
-    _row("Scheduling slot", "time", "required of three-phase cores", "AASSSA"),
-    _row("Scheduling arbitration", "word", "tdma", "AAAAAA"),
+    _row("Scheduling policy", "word", "fixed-priority", "AASSSA", "1–5"),
+    _row("Scheduling context_switch", "time", "the platform's; else no bound", "AAAFF.", "1–4", _REAL),
+    _row("Scheduling cache_reload cache", "time", "none", "AARFF.", "21", _REAL),
+    _row("Cache replacement ways block", "word, count, time", "required", "AARFF.", "21", _REAL),
+    _row("Scheduling bandwidth", "", "none", "ARRRR.", "22"),
+    _row("Bandwidth budget period shortest longest", "count, time", "required", "ARRRR.", "22"),
+    _row("Scheduling slot", "time", "required of three-phase cores", "AASSSA", "three-phase"),
+    _row("Scheduling arbitration", "word", "tdma", "AAAAAA", "three-phase"),
     _row(
         "Scheduling wait",
         "word",
         "spin",
         "AAASS.",
+        "6–8",
         "On this machine a core of one thread, and one by deadlines, may not sleep where others wait; with a"
         " time scale every wait sleeps, because cores share CPUs.",
     ),
-    _row("Scheduling service", "word", "priority", "AASSS."),
-    _row("Scheduling supply", "", "the whole core", "AARRR."),
-    _row("Supply kind budget period", "word, time", "required", "AARRR."),
+    _row("Scheduling service", "word", "priority", "AASSS.", "9, 10"),
+    _row("Scheduling supply", "", "the whole core", "AARRR.", "18"),
+    _row("Supply kind budget period", "word, time", "required", "AARRR.", "18"),
     # Modes.
-    _row("Mode tasks overrides", "", "all tasks; nothing differs", "AASSA."),
+    _row("Mode tasks overrides", "", "all tasks; nothing differs", "AASSA.", "23"),
     _row(
         "Override period min_interarrival deadline offset jitter priority preemption_threshold wcet bcet on"
         " execution master",
         "as in the task",
         "as in the task",
         "AASSA.",
+        "23",
         "Each is of the mode that is entered. What one program cannot have differently in two modes is"
         " refused.",
     ),
@@ -240,27 +260,30 @@ ROWS: tuple[Row, ...] = (
         "mode, time",
         "required",
         "AASSR.",
+        "23",
         "A request after the run's end leaves the run undecided.",
     ),
-    _row("ModeChanges within", "time", "any time", "AAAAR."),
-    _row("ModeChanges state_through", "memory", "no state moves", "AAAAR."),
+    _row("ModeChanges within", "time", "any time", "AAAAR.", "23"),
+    _row("ModeChanges state_through", "memory", "no state moves", "AAAAR.", "24"),
     _row(
         "ModeChanges fail_over detection",
         "core, time",
         "no core may die",
         "AFFSR.",
+        "26",
         "In simulations and in virtual time no core dies.",
     ),
-    _row("FailOver core to", "core, mode", "required", "AFFSR.", "As fail_over."),
-    _row("ModeChanges asked_by", "", "nobody asks", "ARSSR."),
-    _row("ModeAsker task member modes", "name", "required", "ARSSR."),
-    _row("ModeRequest at to", "time, mode", "required", "AASSR."),
+    _row("FailOver core to", "core, mode", "required", "AFFSR.", "26", "As fail_over."),
+    _row("ModeChanges asked_by", "", "nobody asks", "ARSSR.", "mode-changes"),
+    _row("ModeAsker task member modes", "name", "required", "ARSSR.", "mode-changes"),
+    _row("ModeRequest at to", "time, mode", "required", "AASSR.", "23"),
     # Runs.
     _row(
         "Run iterations",
         "jobs of the first task",
         "100000",
         "..AAAA",
+        "executive",
         "A simulation has --duration.",
     ),
     _row(
@@ -268,26 +291,32 @@ ROWS: tuple[Row, ...] = (
         "word",
         "hybrid",
         "AFFAF.",
+        "executive",
         "A timer's lateness is in the bound of a core that sleeps, in all modes of a run if in one; where"
         " nothing sleeps nothing is late. `spin` is believed, but on this machine, where a core of several"
         " tasks sleeps all the same.",
     ),
-    _row("Run interference configurations", "names", "all that are possible", "..SA.."),
-    _row("Run seed", "number", "1", ".AAAA.", "The same seed has the same releases everywhere."),
-    _row("Run cpus", "numbers", "the quietest", "...S.."),
+    _row("Run interference configurations", "names", "all that are possible", "..SA..", "prepare-linux"),
+    _row("Run seed", "number", "1", ".AAAA.", "simulator", "The same seed has the same releases everywhere."),
+    _row("Run cpus", "numbers", "the quietest", "...S..", "prepare-linux"),
     # Parts of others.
     _row(
         "TimeByExecution local offloaded three-phase",
         "time",
         "not executed so",
         "AAAAAA",
+        "1–4",
         "The one of the task's way of executing counts, or of its fallback.",
     ),
-    _row("EnergyByExecution local offloaded three-phase", "energy", "not known", "......"),
-    _row("Figure_Duration_ value", "time", "required", "AAAAAA", "As the key that it stands at."),
-    _row("Figure_Size_ value", "bytes", "required", "AAAAAA", "As the key that it stands at."),
-    _row("Figure_Energy_ value", "energy", "required", "......", "As the key that it stands at."),
-    _row("Figure_DataRate_ value", "rate", "required", "......", "As a device's rate."),
+    _row("EnergyByExecution local offloaded three-phase", "energy", "not known", "......", "placement"),
+    _row(
+        "Figure_Duration_ value", "time", "required", "AAAAAA", "system-yaml", "As the key that it stands at."
+    ),
+    _row("Figure_Size_ value", "bytes", "required", "AAAAAA", "system-yaml", "As the key that it stands at."),
+    _row(
+        "Figure_Energy_ value", "energy", "required", "......", "placement", "As the key that it stands at."
+    ),
+    _row("Figure_DataRate_ value", "rate", "required", "......", "system-yaml", "As a device's rate."),
 )
 
 _HEAD = """\
@@ -297,6 +326,7 @@ Made from `consort.plan.meanings` by `python -m consort.plan.meanings`; a test h
 and against what is refused.
 
 `consort check` reads every key; [the reference](system-yaml.md) explains them.
+Numbers are of [theorems](../explanation/analyses.md).
 
 | in a column | the key |
 | --- | --- |
@@ -308,8 +338,8 @@ and against what is refused.
 
 *kernel* is the scratchpad kernel of a board; three-phase cores of this machine run the same one.
 
-| key | unit | without it | analyze | simulate | virtual | linux | board | kernel |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| key | unit | without it | analyze | simulate | virtual | linux | board | kernel | theorem, page |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 _PARTS = {"System": "", "Task": "tasks.*", "Channel": "channels.*", "Chain": "chains.*", "Run": "run"}
 _PARTS |= {"Scheduling": "scheduling.*", "Mode": "modes.*", "ModeChanges": "mode_changes"}
@@ -325,7 +355,8 @@ def page() -> str:
         where = _PARTS.get(part, part)
         cells = " | ".join(CELLS[cell] for cell in row.cells)
         lines.append(
-            f"| {f'{where}: ' if where else ''}{names} | {row.unit or '–'} | {row.absent} | {cells} |"
+            f"| {f'{where}: ' if where else ''}{names} | {row.unit or '–'} | {row.absent} | {cells}"
+            f" | {row.explained} |"
         )
     reasons: dict[str, list[str]] = {}
     for row in ROWS:

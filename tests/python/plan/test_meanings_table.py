@@ -122,3 +122,21 @@ def test_the_page_is_that_of_the_table() -> None:
     links = re.findall(r"\]\(([^)]+\.md)\)", page())
     assert all((PAGE.parent / link).is_file() for link in links)
     assert all(word in page() for word in CELLS.values())
+
+
+def test_a_row_names_theorems_or_a_page() -> None:
+    docs = PAGE.parents[1]
+    table = (docs / "explanation" / "analyses.md").read_text(encoding="utf-8").partition("## Words")[0]
+    first = (row.split("|")[1] for row in table.splitlines() if row.startswith("|"))
+    spans = re.findall(r"\d+(?:–\d+)?", " ".join(first))
+    theorems = {number for span in spans for number in _numbers(span)}
+    pages = {page.stem for page in docs.rglob("*.md")}
+    for row in ROWS:
+        for part in row.explained.split(", "):
+            known = theorems if part[0].isdigit() else pages
+            assert {*_numbers(part)} <= known if part[0].isdigit() else part in known, (row.keys, part)
+
+
+def _numbers(span: str) -> range:
+    first, _, last = span.partition("–")
+    return range(int(first), int(last or first) + 1)
