@@ -426,6 +426,7 @@ void bind_sim(nb::module_& module) {
         .def_rw("evicting", &sim::Task::evicting)
         .def_rw("useful", &sim::Task::useful)
         .def_rw("offloaded", &sim::Task::offloaded)
+        .def_rw("give_up", &sim::Task::give_up)
         .def_rw("send", &sim::Task::send)
         .def_rw("receive", &sim::Task::receive)
         .def_rw("request", &sim::Task::request)

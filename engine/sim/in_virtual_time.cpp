@@ -109,7 +109,7 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id, const Priorities&
     made.plan.suspension = task.suspension;
     made.plan.offloaded = task.offloaded;
     made.plan.on_miss = on_miss_of(task.on_miss);
-    made.plan.give_up = task.on_miss == OnMiss::fallback ? task.deadline - task.deadline / 5 : task.deadline;
+    made.plan.give_up = task.give_up;
     made.plan.send = task.send;
     made.plan.receive = task.receive;
     made.plan.fallback = task.fallback;

@@ -125,6 +125,7 @@ struct Task {
     std::vector<std::uint32_t> useful;
     bool offloaded = false;
     OnMiss on_miss = OnMiss::hold;
+    Time give_up = 0;  // so long after its release the answer to an offloaded job is awaited: above 0
     Time send = 0;
     Time receive = 0;
     Time request = 0;

@@ -505,9 +505,7 @@ class Processors {
         division_.divide(*s.task, s.id, s.draw, r.job(), execution, s.parts);
         s.at = 0;
         if (task.offloaded) {
-            const Time patience =
-                task.on_miss == OnMiss::fallback ? task.deadline - task.deadline / 5 : task.deadline;
-            push(events_, {std::max(add(r.nominal(), patience), now), Kind::give_up, t, r.job(), 0});
+            push(events_, {std::max(add(r.nominal(), task.give_up), now), Kind::give_up, t, r.job(), 0});
         }
         begin_part(t, s.parts.front().length, now);
     }

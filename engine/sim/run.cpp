@@ -181,6 +181,8 @@ void check_task(const System& system, std::size_t index) {
             instant = instant || e == 0;
         }
         require(!instant, where, "the execution time of an offloaded task must be above 0");
+        require(t.give_up > 0 && t.give_up < largest_time, where,
+                "the wait for the answer to an offloaded job must be above 0 and below 2^60");
         return;
     }
     require(t.master == t.core, where, "only an offloaded task has a master");

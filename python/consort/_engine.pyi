@@ -240,6 +240,7 @@ class SimTask:
     evicting: list[int]
     useful: list[int]
     offloaded: bool
+    give_up: int
     send: int
     receive: int
     request: int

@@ -84,6 +84,7 @@ bool every_instant(consort::virtual_time::Machine& machine, Time step, Seen& see
     }
     sim::Task& remote = fast.tasks[2];
     remote.offloaded = true;
+    remote.give_up = remote.deadline;
     remote.core = 1;
     remote.send = remote.request = remote.response = 1;
     sim::System slow = fast;

@@ -210,6 +210,7 @@ class Generator {
         task.core = worker;
         task.offloaded = true;
         task.on_miss = policies[dice_.below(stops ? 3 : 2)];
+        task.give_up = task.on_miss == sim::OnMiss::fallback ? 1 + task.deadline / 3 : task.deadline;
         task.worker_priority = dice_.between(0, 3);
         task.send = dice_.one_in(2) ? scale_ * dice_.between(0, 2) : 0;
         task.receive = dice_.one_in(2) ? scale_ * dice_.between(0, 2) : 0;

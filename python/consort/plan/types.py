@@ -238,6 +238,11 @@ class PlannedTask:
     cache_sets_from: Provenance | None = field(default=None, metadata=UNWRITTEN)
 
     @property
+    def patience_ps(self) -> int:
+        """How long after its release the answer to a job is awaited."""
+        return self.deadline_ps if self.give_up_ps is None else self.give_up_ps
+
+    @property
     def computed_on(self) -> str:
         """The core that computes the step."""
         return self.worker if self.worker is not None else self.core

@@ -248,14 +248,13 @@ class _Image:
         # A machine in virtual time follows no device.
         if task.arrival is not None and not (self.timed and releasing(plan, name) is None):
             row["arrival"] = self.places[task.arrival]
-        give_up = task.deadline_ps if task.give_up_ps is None else task.give_up_ps
         for key, time in (
             ("period", task.period_ps),
             ("extra_gap", task.extra_gap_ps),
             ("offset", task.offset_ps),
             ("jitter", task.jitter_ps),
             ("deadline", task.deadline_ps),
-            ("give_up", give_up),
+            ("give_up", task.patience_ps),
         ):
             row[key] = time * self.scale if self.clock is None else self.clock.ticks(plan, task, key, time)
         if untimed:

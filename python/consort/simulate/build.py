@@ -102,7 +102,7 @@ def prepare(
         made_task = _task(figures, plan.tasks[name], cores, dense, not master.keeps, problems)
         if offsets is not None and name in offsets:
             made_task.offset = offsets[name]
-        for time in ("period", "extra_gap", "offset", "jitter", "deadline"):
+        for time in ("period", "extra_gap", "offset", "jitter", "deadline", "give_up"):
             setattr(made_task, time, getattr(made_task, time) * time_scale)
         made_task.distances = [distance * time_scale for distance in plan.tasks[name].min_distances_ps]
         made_task.skip = skips and plan.tasks[name].execution != "three-phase"
@@ -189,7 +189,7 @@ def _offload(
 ) -> None:
     plan = figures.plan
     assert task.worker is not None and task.worker_rank is not None
-    made.offloaded = True
+    made.offloaded, made.give_up = True, task.patience_ps
     made.worker_priority = -task.worker_rank
     if made.wcet == 0:
         problems.append(

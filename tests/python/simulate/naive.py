@@ -4,7 +4,7 @@
 A task is a dict: core, master, prio, deadline, perhaps `threshold` (what preempts a job of it that has begun
 is above that), and `jobs`, a list of (nominal, actual, execution). Local
 ones may suspend themselves (`suspend`: a list of (executed before, length)); offloaded ones have send,
-receive, request, response, fallback, on_miss. The result is when each job finished or was given up:
+receive, request, response, fallback, give_up, on_miss. The result is when each job finished or was given up:
 {(task, job): time}.
 """
 
@@ -89,8 +89,7 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
     def late(t: int) -> bool:
         if "send" not in tasks[t] or active[t] is None or active[t]["what"] not in ("first", "away"):
             return False
-        d = tasks[t]["deadline"]
-        return now >= active[t]["nominal"] + d - (d // 5 if tasks[t]["on_miss"] == "local-fallback" else 0)
+        return now >= active[t]["nominal"] + tasks[t]["give_up"]
 
     def job(t: int) -> Any:
         jobs = tasks[t]["jobs"]

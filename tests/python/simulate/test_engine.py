@@ -240,6 +240,7 @@ class TestAgainstNaive:
             t["core"] = masters + data.draw(st.integers(0, workers - 1))
             extra = {k: data.draw(st.integers(0, 2)) for k in ("send", "receive", "request", "response")}
             extra["fallback"] = data.draw(st.integers(0, 6))
+            extra["give_up"] = data.draw(st.integers(1, t["deadline"] + 2))
             t["on_miss"] = data.draw(st.sampled_from(["hold-last-output", "local-fallback", "stop"]))
             t.update(extra)
             t["worker_prio"] = data.draw(st.integers(0, 2))
