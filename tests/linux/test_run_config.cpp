@@ -39,6 +39,21 @@ TEST(RunConfig, AWorkerServesByTheOrderOfTheMode) {
     EXPECT_TRUE(config.served_by(0, 0).empty());
 }
 
+TEST(RunConfig, APassOverRowsEndsWithTheLastOne) {
+    const RowSteps steps{{1, 4}};
+    EXPECT_EQ(steps.in(1), 4U);
+    EXPECT_EQ(RowSteps{}.in(1), 1U);
+    // Of three rows, and of ten: the row after each is the next job's, or the first one again.
+    const auto next = [](std::uint64_t row, std::uint64_t count, std::uint32_t step) {
+        return row + 1 + RowSteps::left_out(row + 1, count, step);
+    };
+    EXPECT_EQ(next(0, 3, 4), 3U);
+    EXPECT_EQ(next(0, 10, 4), 4U);
+    EXPECT_EQ(next(8, 10, 4), 10U) << "the second pass begins at its first row";
+    EXPECT_EQ(next(10, 10, 4), 14U);
+    EXPECT_EQ(next(9, 10, 1), 10U);
+}
+
 TEST(RunConfig, ACoreIsInEachModeAsThePlanHasItThere) {
     RunConfig config = two_modes();
     EXPECT_FALSE(config.waits_asleep(0, 0));

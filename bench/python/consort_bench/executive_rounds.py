@@ -84,7 +84,7 @@ class Executive:
         config = run_config(
             made,
             place(made, made.cores, share=False),
-            write_rows(made, self.prepared.rows, self.prepared.members, folder),
+            write_rows(ModePlans(made, {}), self.prepared.rows, self.prepared.members, folder),
             self.prepared.described,
             image=write_image(ModePlans(made, {}), self.prepared.described, jobs * self.period_ps, folder),
             configuration="local-off",

@@ -215,7 +215,7 @@ class TaskRunner {
         record_->put(RecordTable::event, setup_.task, &made, sizeof made);
     }
 
-    // How many jobs were executed: what recorded inputs go by.
+    // How many jobs were executed, with the rows of recorded inputs that were left out: the next job's row.
     [[nodiscard]] std::uint64_t& executed() noexcept { return executed_; }
     [[nodiscard]] const Job& job() const noexcept { return job_; }
     [[nodiscard]] Job& job() noexcept { return job_; }

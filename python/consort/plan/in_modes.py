@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -14,6 +15,9 @@ from consort.model.sources import FileInput
 from consort.plan.fail_over import Refuse, fail_over_problems
 from consort.plan.targets import Target, not_whole
 from consort.plan.types import Plan, PlannedChannel, PlannedCore, PlannedTask
+
+# A recording has at most so many rows for each job of the shortest of its task's periods.
+MOST_ROWS = 100
 
 
 def in_all_modes(whole: System, base: Plan, modes: Mapping[str, Plan]) -> Plan:
@@ -135,7 +139,7 @@ def mode_problems(
     if target.executes:
         yield from _readers(modes, refuse)
         yield from _without_readers(modes, refuse)
-        yield from _inputs(modes, refuse)
+        yield from _rows(modes, refuse)
     if target.name == "linux":
         yield from _processes(modes, refuse)
         yield from fail_over_problems(whole, modes, refuse)
@@ -199,17 +203,36 @@ def _readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
                 )
 
 
-def _inputs(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
-    """Rows of an input are made once, at the rate of the first mode's jobs."""
-    for mode, made in modes.items():
-        for name, task in made.tasks.items():
-            first = next(one.tasks[name] for one in modes.values() if name in one.tasks)
-            if isinstance(task.input, FileInput) and task.period_ps != first.period_ps:
+def row_ps(task: str, modes: Mapping[str, Plan]) -> int:
+    """The time between two rows of a recording that gives no rate: each job of each mode begins at a row."""
+    return math.gcd(*(made.tasks[task].period_ps for made in modes.values() if task in made.tasks))
+
+
+def _rows(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
+    """Checks that a recording has not too many rows, and that golden outputs are of those that are read."""
+    for name in dict.fromkeys(task for made in modes.values() for task in made.tasks):
+        here = {mode: made.tasks[name] for mode, made in modes.items() if name in made.tasks}
+        (first, task), *others = here.items()
+        apart = row_ps(name, modes)
+        devices = (modes[mode].devices.get(b.source) for mode, one in here.items() for b in one.reads)
+        given = (task.input, *(device.reference for device in devices if device is not None))
+        if not any(isinstance(one, FileInput) and one.rate is None for one in given):
+            continue
+        for mode, other in others:
+            if other.period_ps == task.period_ps:
+                continue
+            if task.golden is not None:
                 yield refuse(
                     ("modes", mode),
-                    f"the rows of 'input' of {name!r} are those of jobs {Duration.spelled(first.period_ps)}"
-                    f" apart, and here they are {Duration.spelled(task.period_ps)} apart; keep the period,"
-                    " or read a device's recording, which has its own time",
+                    f"'golden' of {name!r} is of rows {Duration.spelled(task.period_ps)} apart, those of"
+                    f" {first!r}, and in this mode jobs read others; keep the period, or give 'input' a rate",
+                )
+            elif min(task.period_ps, other.period_ps) > MOST_ROWS * apart:
+                yield refuse(
+                    ("modes", mode),
+                    f"jobs of {name!r} are {Duration.spelled(task.period_ps)} apart in {first!r} and"
+                    f" {Duration.spelled(other.period_ps)} in this mode, and its recording would need a row"
+                    f" each {Duration.spelled(apart)}; write a period that divides the other",
                 )
 
 

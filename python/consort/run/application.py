@@ -142,8 +142,8 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
     made = plans.whole
     layouts = {task["name"]: task for task in described["tasks"]}
     progress("inputs", None)
-    rows = input_rows(made, layouts)
-    members = member_rows(made, described)
+    rows = input_rows(plans, layouts)
+    members = member_rows(plans, described)
     golden = golden_of(made, layouts, rows, progress)
     return Prepared(system, made, program, described, rows, members, golden, plans.modes)
 
@@ -169,7 +169,7 @@ def _record_part(
     live: Announcement | EnvironmentLacks | None,
 ) -> Recording:
     made = plans.whole
-    data = write_rows(made, prepared.rows, prepared.members, scratch)
+    data = write_rows(plans, prepared.rows, prepared.members, scratch)
     duration = duration_of(made, options)
     with serving(made, prepared.described, options.remote) as servers:
         config = run_config(

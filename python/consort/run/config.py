@@ -49,6 +49,8 @@ class TaskData:
 
     whole: Path | None = None
     members: Mapping[str, Path] | None = None
+    steps: Mapping[str | None, Sequence[int]] = field(default_factory=dict)
+    """By member, None of the whole In: the rows that a job goes on by in each mode; without them by one."""
 
 
 def run_config(
@@ -158,8 +160,10 @@ class _Config:
             "budget_ns": max(LEAST_BUDGET_NS, STUCK * self.time(task.deadline_ps)),
             "execution_budget_ns": 0 if execution is None else self.time(execution),
             "input_file": "" if data.whole is None else str(data.whole),
+            "input_steps": [*data.steps.get(None, ())],
             "member_rows": [
-                {"member": member, "file": str(file)} for member, file in (data.members or {}).items()
+                {"member": member, "file": str(file), "steps": [*data.steps.get(member, ())]}
+                for member, file in (data.members or {}).items()
             ],
             "ring_bytes": self.ring_of(task),
             "remote_state": self.remote_state(task),

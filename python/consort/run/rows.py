@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,44 +13,39 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
 from consort.model import FileInput, FunctionInput, PythonReference
-from consort.plan import Plan, PlannedTask
+from consort.plan import ModePlans, Plan, PlannedTask, row_ps
 from consort.run.config import TaskData
 from consort.run.data import made_rows, recorded_rows, struct_dtype
 
 ROW_DEVICES = ("recording", "function")
 
 
-def input_rows(plan: Plan, layouts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """The rows of each task that has an `input`, or one row of zeros where nothing at all is bound."""
-    found = {}
-    for task in plan.tasks.values():
-        dtype = struct_dtype(layouts[task.name]["in"])
-        if task.input is not None:
-            found[task.name] = _rows(plan, task.input, task, dtype, f"tasks.{task.name}.input")
-            continue
-        for binding in task.reads:
-            device = plan.devices.get(binding.source)
-            if not binding.member and device is not None and device.kind in ROW_DEVICES:
-                found[task.name] = _device_rows(plan, device.name, task, dtype)
-    return found
+def input_rows(plans: ModePlans, layouts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The rows of each task that has an `input`, or of a device that fills all of it."""
+    plan = plans.whole
+    return {
+        task.name: _rows(plans, given, task, struct_dtype(layouts[task.name]["in"]), field)
+        for task in plan.tasks.values()
+        for member, given, field in _given(plan, task)
+        if member is None
+    }
 
 
-def member_rows(plan: Plan, described: Mapping[str, Any]) -> dict[str, dict[str, NDArray[Any]]]:
+def member_rows(plans: ModePlans, described: Mapping[str, Any]) -> dict[str, dict[str, NDArray[Any]]]:
     """Rows of each task's members that a recording or a function fills."""
     found: dict[str, dict[str, NDArray[Any]]] = {}
     layouts = {known["name"]: known for known in described["tasks"]}
-    for task in plan.tasks.values():
-        for binding in task.reads:
-            device = plan.devices.get(binding.source)
-            if not binding.member or device is None or device.kind not in ROW_DEVICES:
+    for task in plans.whole.tasks.values():
+        for member, given, field in _given(plans.whole, task):
+            if member is None:
                 continue
             place = next(
                 b
                 for b in described["bindings"]
-                if (b["task"], b["member"], b["source"]) == (task.name, binding.member, "")
+                if (b["task"], b["member"], b["source"]) == (task.name, member, "")
             )
-            dtype = _member_dtype(layouts[task.name]["in"], binding.member, place)
-            found.setdefault(task.name, {})[binding.member] = _device_rows(plan, device.name, task, dtype)
+            dtype = _member_dtype(layouts[task.name]["in"], member, place)
+            found.setdefault(task.name, {})[member] = _rows(plans, given, task, dtype, field)
     return found
 
 
@@ -68,25 +63,32 @@ def _member_dtype(layout: Mapping[str, Any], member: str, place: Mapping[str, An
     return struct_dtype({"bytes": place["bytes"], "members": inside})
 
 
-def _device_rows(plan: Plan, name: str, task: PlannedTask, dtype: np.dtype[Any]) -> NDArray[Any]:
-    device = plan.devices[name]
-    if isinstance(device.reference, FileInput):
-        given: FileInput | FunctionInput = device.reference
-    else:
-        given = FunctionInput(
-            function=PythonReference.parse(str(device.reference)), arguments=dict(device.arguments)
-        )
-    return _rows(plan, given, task, dtype, f"devices.{name}")
+def _given(plan: Plan, task: PlannedTask) -> Iterator[tuple[str | None, FileInput | FunctionInput, str]]:
+    """Each source of recorded rows of a task: the member that it fills, None for all of In, and its place."""
+    if task.input is not None:
+        yield None, task.input, f"tasks.{task.name}.input"
+    for binding in task.reads:
+        device = plan.devices.get(binding.source)
+        whole = not binding.member
+        if device is None or device.kind not in ROW_DEVICES or (whole and task.input is not None):
+            continue
+        given: FileInput | FunctionInput
+        if isinstance(device.reference, FileInput):
+            given = device.reference
+        else:
+            function = PythonReference.parse(str(device.reference))
+            given = FunctionInput(function=function, arguments=dict(device.arguments))
+        yield None if whole else binding.member, given, f"devices.{device.name}"
 
 
 def _rows(
-    plan: Plan, given: FileInput | FunctionInput, task: PlannedTask, dtype: np.dtype[Any], field: str
+    plans: ModePlans, given: FileInput | FunctionInput, task: PlannedTask, dtype: np.dtype[Any], field: str
 ) -> NDArray[Any]:
+    plan = plans.whole
     try:
         if isinstance(given, FileInput):
-            step = (
-                1 / Fraction(given.rate.hertz) if given.rate is not None else Fraction(task.period_ps, 10**12)
-            )
+            apart = Fraction(row_ps(task.name, plans.modes or {"": plan}), 10**12)
+            step = 1 / Fraction(given.rate.hertz) if given.rate is not None else apart
             return recorded_rows(plan.file, given, step, dtype)
         return made_rows(plan.file, given, dtype)
     except BadInput as error:
@@ -97,15 +99,28 @@ def _rows(
         raise BadInput(error.message, file=plan.file, field=where) from error
 
 
+def _steps(plans: ModePlans, task: PlannedTask) -> dict[str | None, list[int]]:
+    """The rows that a job goes on by in each mode, where that is its period: of recordings without a rate."""
+    apart = row_ps(task.name, plans.modes) if plans.modes else 0
+    return {
+        member: [
+            made.tasks[task.name].period_ps // apart if task.name in made.tasks else 1
+            for made in plans.modes.values()
+        ]
+        for member, given, _ in _given(plans.whole, task)
+        if plans.modes and isinstance(given, FileInput) and given.rate is None
+    }
+
+
 def write_rows(
-    plan: Plan,
+    plans: ModePlans,
     whole: Mapping[str, NDArray[Any]],
     members: Mapping[str, Mapping[str, NDArray[Any]]],
     folder: Path,
 ) -> dict[str, TaskData]:
     """Writes all rows into files of a folder, and returns which task has which."""
     found = {}
-    for number, name in enumerate(plan.tasks):
+    for number, (name, task) in enumerate(plans.whole.tasks.items()):
         data = TaskData()
         if name in whole and whole[name].dtype.itemsize:
             file = folder / f"{number}.input"
@@ -117,5 +132,5 @@ def write_rows(
             file = folder / f"{number}-{place}.input"
             file.write_bytes(rows.tobytes())
             files[member] = file
-        found[name] = TaskData(data.whole, files)
+        found[name] = TaskData(data.whole, files, _steps(plans, task))
     return found

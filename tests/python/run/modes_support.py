@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,69 @@ def described(folder: Path, requests: Sequence[tuple[int, str]], *, jobs: int = 
         "run": {"iterations": jobs, "time_base": "sleep", "interference": []},
     }
     return write(folder, {**parts, **more})
+
+
+PLAYED = """\
+#pragma once
+struct playing {
+    struct In { double at; };
+    struct State {};
+    struct Out { double at; };
+    static void step(const In& in, State&, Out& out) { out.at = in.at; }
+};
+"""
+
+
+def playing(folder: Path) -> Path:
+    """Two tasks whose outputs are the recorded instants [ms] of their inputs, in a mode four times as long as
+    in the other. One of them changes its core."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "played.hpp").write_text(PLAYED)
+    (folder / "played.csv").write_text("time,at\n0,0\n100,100000\n")
+    recording = {"file": "played.csv", "time": "time", "time_unit": "s", "columns": {"at": "at"}}
+    common = {"period": "10ms", "wcet": "100us", "step": "played.hpp::playing::step"}
+    whole = {**common, "on": "master-0", "footprint": {"data": "0B"}, "input": recording}
+    member = {"recording": {**recording, "columns": {"value": "at"}}}
+    parts = {
+        "assumed": "for a test",
+        "tasks": {"whole": whole, "member": {**common, "on": "master-1", "reads": {"at": "recorded"}}},
+        "devices": {"recorded": member},
+        "modes": {
+            "first": {"tasks": ["whole", "member"]},
+            "second": {
+                "overrides": {"whole": {"period": "40ms", "on": "master-1"}, "member": {"period": "15ms"}}
+            },
+        },
+        "mode_changes": {
+            "start": "first",
+            "agreement": "1ms",
+            "state_through": "shm",
+            "requests": [{"at": "105ms", "to": "second"}, {"at": "307ms", "to": "first"}],
+        },
+        "run": {"iterations": 60, "time_base": "sleep", "interference": []},
+    }
+    return write(folder, parts)
+
+
+def misplaced(found: RanModes) -> list[str]:
+    """Jobs that did not read the row of their time: each goes on from the one before by its mode's period."""
+    wrong = []
+    periods = {"whole": {"first": 10, "second": 40}, "member": {"first": 10, "second": 15}}
+    begins = [stay.begin for stay in found.stays]
+    jobs = np.array(found.raw.tables["jobs"].rows)
+    for name, period in periods.items():
+        number = found.system.task_names.index(name)
+        rows = np.array(found.raw.tables[f"outputs-{number}"].rows)
+        outputs = dict(zip(rows["seq"].tolist(), rows["at"].tolist(), strict=True))
+        expected = 0
+        for job in np.sort(jobs[jobs["task"] == number], order="seq"):
+            if int(job["seq"]) not in outputs:
+                continue  # it was not served
+            if outputs[int(job["seq"])] != expected:
+                wrong.append(f"{name}, job {job['seq']}: {outputs[int(job['seq'])]}, not {expected}")
+            stay = found.stays[max(bisect_right(begins, int(job["release"])) - 1, 0)]
+            expected += period[found.modes[stay.mode]]
+    return wrong
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ struct ReadSource {
     // Its own state, for a process of the run that goes on with it, where the region lies at the same place;
     // empty: nothing.
     virtual std::span<std::byte> kept() noexcept { return {}; }
+    // Another mode of its task, between two jobs.
+    virtual void enter_mode(std::uint32_t /*mode*/) noexcept {}
 };
 
 struct WriteTarget {

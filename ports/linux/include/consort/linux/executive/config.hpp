@@ -44,9 +44,24 @@ struct CoreConfig {
     std::uint32_t ring_bytes = 1U << 20U;
 };
 
+// Rows that a job goes on by in each mode; empty: by one in all of them.
+struct RowSteps {
+    std::vector<std::uint32_t> of_mode;
+    [[nodiscard]] std::uint32_t in(std::uint32_t mode) const noexcept {
+        return mode < of_mode.size() ? of_mode[mode] : 1;
+    }
+    // `next` is the row after the one that a job had, of `count` that are counted on from pass to pass: so
+    // many are left out. No pass goes on behind its last row: the next one begins with the first.
+    [[nodiscard]] static std::uint64_t left_out(std::uint64_t next, std::uint64_t count,
+                                                std::uint32_t step) noexcept {
+        return std::min<std::uint64_t>(step - 1, (count - next % count) % count);
+    }
+};
+
 struct MemberRows {
     std::string member;
     std::string file;
+    RowSteps steps;
 };
 
 struct TaskConfig {
@@ -56,6 +71,7 @@ struct TaskConfig {
     // Three-phase: after so long the job is stopped; 0: never.
     std::uint64_t execution_budget_ns = 0;
     std::string input_file;  // rows of In as they lie in memory; empty: none
+    RowSteps input_steps;
     std::vector<MemberRows> member_rows;
     std::uint32_t ring_bytes = 1U << 20U;
     RemoteStateConfig remote_state;

@@ -49,14 +49,25 @@ inline std::unique_ptr<LockedBuffer> read_rows(const std::string& path, std::siz
 // A recording bound to one member, with its rows.
 class RowsSource final : public ReadSource {
   public:
-    RowsSource(std::unique_ptr<LockedBuffer> rows, std::uint32_t bytes)
-        : rows_(std::move(rows)), reader_(rows_->data(), rows_->size() / bytes, bytes) {}
-    Transferred read(std::byte* to, Ticks as_of) noexcept override { return reader_.read(to, as_of); }
+    RowsSource(std::unique_ptr<LockedBuffer> rows, std::uint32_t bytes, const RowSteps& steps)
+        : rows_(std::move(rows)),
+          count_(rows_->size() / bytes),
+          reader_(rows_->data(), count_, bytes),
+          steps_(&steps) {}
+    Transferred read(std::byte* to, Ticks as_of) noexcept override {
+        const Transferred moved = reader_.read(to, as_of);
+        reader_.position() += RowSteps::left_out(reader_.position(), count_, step_);
+        return moved;
+    }
     std::span<std::byte> kept() noexcept override { return bytes_of(reader_.position()); }
+    void enter_mode(std::uint32_t mode) noexcept override { step_ = steps_->in(mode); }
 
   private:
     std::unique_ptr<LockedBuffer> rows_;
+    std::uint64_t count_;
     app::RowsReader reader_;
+    const RowSteps* steps_;
+    std::uint32_t step_ = 1;
 };
 
 // A stand-in's own input; only the job's number goes with it to another core, not that core's limits.
@@ -236,6 +247,10 @@ class PreparedTask {
     void enter(std::uint32_t mode) noexcept {
         plan_ = &run_->image.task(mode, index_);
         take_levels(mode);
+        input_step_ = config_->input_steps.in(mode);
+        for (const auto& source : sources_) {
+            source->enter_mode(mode);
+        }
         const bool away = remote_ != nullptr && plan_->worker != plan::none;
         if (away) {
             remote_->enter(plan_->on_miss);
@@ -475,8 +490,8 @@ class PreparedTask {
     void add_rows(const Binding& b) {
         for (const MemberRows& rows : config_->member_rows) {
             if (rows.member == b.member) {
-                add_read(std::make_shared<RowsSource>(read_rows(rows.file, b.bytes), b.bytes), b.offset,
-                         app::no_channel);
+                add_read(std::make_shared<RowsSource>(read_rows(rows.file, b.bytes), b.bytes, rows.steps),
+                         b.offset, app::no_channel);
                 return;
             }
         }
@@ -520,9 +535,19 @@ class PreparedTask {
         return channel == app::no_channel || run_->image.channel(channel).let;
     }
 
+    // The job that begins has its row: the one after it is that of the next job.
+    void leave_rows_out() noexcept {
+        if (input_step_ != 1 && rows_ != nullptr) {
+            std::uint64_t& row = runner_.executed();
+            row += RowSteps::left_out(row + 1, setup().row_count, input_step_);
+        }
+    }
+
     static void begin_local(void* self, const std::byte* /*in*/, bool reset, Job& /*job*/) noexcept {
+        auto& task = *static_cast<PreparedTask*>(self);
+        task.leave_rows_out();
         if (reset) {
-            static_cast<PreparedTask*>(self)->local_->reset();
+            task.local_->reset();
         }
     }
     static bool finish_local(void* self, std::byte* out, Ticks /*give_up*/, Job& job) noexcept {
@@ -540,6 +565,7 @@ class PreparedTask {
 
     static void begin_remote(void* self, const std::byte* in, bool reset, Job& /*job*/) noexcept {
         auto& task = *static_cast<PreparedTask*>(self);
+        task.leave_rows_out();
         task.answers_before_ = task.line_->answers.load(std::memory_order_acquire);
         task.remote_->begin(in, reset);
         if (task.worker_sleeps_) {
@@ -591,7 +617,8 @@ class PreparedTask {
     int level_ = 0;
     int threshold_level_ = 0;
     bool most_urgent_ = false;
-    bool at_worker_ = false;  // its state is with the worker
+    bool at_worker_ = false;        // its state is with the worker
+    std::uint32_t input_step_ = 1;  // rows that a job goes on by in the present mode
     bool sleeps_ = false;
     bool worker_sleeps_ = false;
     std::uint32_t answers_before_ = 0;

@@ -60,15 +60,27 @@ inline CoreConfig read_core(const nlohmann::json& object, const std::string& whe
     return core;
 }
 
+inline RowSteps read_steps(const nlohmann::json& object, const char* key, const std::string& where) {
+    RowSteps steps{object.value(key, std::vector<std::uint32_t>{})};
+    for (const std::uint32_t step : steps.of_mode) {
+        if (step == 0) {
+            throw std::invalid_argument(where + "." + key + ": a job goes on by a row or more");
+        }
+    }
+    return steps;
+}
+
 inline TaskConfig read_task(const nlohmann::json& object, const std::string& where) {
     TaskConfig task;
     task.name = required<std::string>(object, "name", where);
     task.budget_ns = required<std::uint64_t>(object, "budget_ns", where);
     task.execution_budget_ns = object.value("execution_budget_ns", std::uint64_t{0});
     task.input_file = object.value("input_file", std::string{});
+    task.input_steps = read_steps(object, "input_steps", where);
     for (const auto& rows : object.value("member_rows", nlohmann::json::array())) {
-        task.member_rows.push_back(
-            {required<std::string>(rows, "member", where), required<std::string>(rows, "file", where)});
+        task.member_rows.push_back({required<std::string>(rows, "member", where),
+                                    required<std::string>(rows, "file", where),
+                                    read_steps(rows, "steps", where)});
     }
     task.ring_bytes = object.value("ring_bytes", task.ring_bytes);
     if (object.contains("remote_state") && !object.at("remote_state").is_null()) {

@@ -200,20 +200,15 @@ class Replay {
             return {};
         }
         Job next{};
-        std::uint64_t executed = 0;
         for (const Job& job : jobs) {
             if (job.task == only_) {
                 next.seq = std::max(next.seq, job.seq + 1);
                 next.start = std::max(next.start, job.finish);
-                executed += (job.status & job_status::unserved) == 0 ? 1 : 0;
+                next.input = (job.status & job_status::unserved) == 0 ? row_after(job) : next.input;
             }
         }
         next.task = static_cast<std::uint16_t>(only_);
         next.core = static_cast<std::uint16_t>(planned.core);
-        if (const auto& rows = tasks_[only_].rows) {
-            next.input =
-                static_cast<std::uint32_t>(executed % (rows->size() / tasks_[only_].entry->in.bytes));
-        }
         app::Releases releases = tasks_[only_].releases;
         while (releases.job() < next.seq) {
             releases.next();
@@ -222,6 +217,18 @@ class Replay {
         next.release = by_time ? start_ + ticks_of(releases.nominal()) : next.start;
         next.start = std::max(next.start, next.release);
         return next;
+    }
+
+    // The row of the job after one that was served.
+    [[nodiscard]] std::uint32_t row_after(const Job& job) const {
+        const Replayed& task = tasks_[job.task];
+        if (!task.rows) {
+            return 0;
+        }
+        const std::uint64_t count = task.rows->size() / task.entry->in.bytes;
+        const std::uint32_t step = task.config->input_steps.in(stays_[stay_at(job.release)].mode);
+        const std::uint64_t next = job.input + std::uint64_t{1};
+        return static_cast<std::uint32_t>((next + RowSteps::left_out(next, count, step)) % count);
     }
 
     Replayed make(std::size_t i) {
@@ -248,7 +255,8 @@ class Replay {
                 for (const MemberRows& rows : task.config->member_rows) {
                     if (rows.member == b.member) {
                         task.sources.emplace_back(
-                            &b, std::make_shared<RowsSource>(read_rows(rows.file, b.bytes), b.bytes));
+                            &b,
+                            std::make_shared<RowsSource>(read_rows(rows.file, b.bytes), b.bytes, rows.steps));
                     }
                 }
             }
@@ -354,6 +362,7 @@ class Replay {
         ++task.executed;
         const Ticks release = job.release;
         for (auto& [binding, source] : task.sources) {
+            source->enter_mode(stays_[stay_at(release)].mode);
             source->read(task.in.get() + binding->offset, release);
         }
         take_blocks(task, job);
