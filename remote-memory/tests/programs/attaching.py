@@ -175,23 +175,27 @@ def stress(server: RemoteServer, folder: Path, count: int, faults: str, seed: in
         control = variables["CONSORT_REMOTE_CONTROL"]
         fields = variables["CONSORT_REMOTE_SEGMENTS"].splitlines()[0]
         draw, attached, home, empty = random.Random(seed), list[str](), 0, 0
+
+        def asked(words: str) -> str:
+            try:
+                return order(control, words)
+            except OSError as error:
+                # The program's own words say whether it lost its server, or memory.
+                raise AssertionError((done, words, running.wait(PATIENCE), running.stderr.read())) from error
+
         for done in range(count):
-            answer = order(control, f"attach\t{fields}")
+            answer = asked(f"attach\t{fields}")
             limit = time.monotonic() + PATIENCE
             # The server has a segment's room again once it sees that its client has gone.
             while "has not that much memory left" in answer and time.monotonic() < limit:
                 time.sleep(0.01)
-                answer = order(control, f"attach\t{fields}")
+                answer = asked(f"attach\t{fields}")
             assert answer.startswith("ok\t"), (done, answer)
             attached.append(answer.partition("\t")[2])
             if len(attached) <= MOST and draw.random() < 0.5:
                 continue
             while attached and (len(attached) > MOST or draw.random() < 0.8):
-                try:
-                    answer = order(control, f"home\t{attached.pop(draw.randrange(len(attached)))}")
-                except OSError as error:
-                    # The program's own words say whether it lost its server, or memory.
-                    raise AssertionError((done, running.wait(PATIENCE), running.stderr.read())) from error
+                answer = asked(f"home\t{attached.pop(draw.randrange(len(attached)))}")
                 assert answer.startswith("ok\tdetached"), (done, answer)
                 home += "came home" in answer
                 empty += "came home" not in answer
