@@ -170,13 +170,15 @@ class Figures:
     def transfers(self) -> tuple[Used, ...]:
         """Figures behind the times of loads and unloads: any of the platform's DMA engines may do them."""
         if not self.platform.dmas:
-            raise MissingFigure("dmas", "a DMA engine that loads and unloads: the platform describes none")
+            self._lack("dmas", "a DMA engine that loads and unloads: the platform describes none")
         places = []
         for name, engine in self.platform.dmas.items():
             for key, what in (("setup", f"what it costs to program {name}"), ("rate", f"how fast {name} is")):
-                if f"dmas.{name}.{key}" not in self._known:
-                    raise MissingFigure(f"dmas.{name}.{key}", what)
-                places.append(f"dmas.{name}.{key}")
+                place = f"dmas.{name}.{key}"
+                if place in self._known:
+                    places.append(place)
+                else:
+                    self._lack(place, what)
             places += [
                 f"dmas.{name}.transfers.{one}.time" for one in engine.transfers if engine.transfers[one].size
             ]
@@ -187,16 +189,18 @@ class Figures:
         footprint = self.plan.tasks[task].footprint
         for key, given in (("", footprint), (".code", footprint and footprint.code)):
             if given is None:
-                raise MissingFigure(f"tasks.{task}.footprint{key}", f"what is loaded for a job of {task}")
-        assert footprint is not None
-        if self.plan.tasks[task].step not in (None, STAND_IN):
+                self._lack(f"tasks.{task}.footprint{key}", f"what is loaded for a job of {task}")
+                break
+        if footprint is not None and self.plan.tasks[task].step not in (None, STAND_IN):
             # Its types have sizes, which a run takes from the compiler.
             for key in ("data", "inputs", "outputs"):
                 if getattr(footprint, key) is None:
                     what = f"the {'state and constants' if key == 'data' else key} of a job of {task}"
-                    raise MissingFigure(f"tasks.{task}.footprint.{key}", what)
+                    self._lack(f"tasks.{task}.footprint.{key}", what)
         self.transfers()
-        assert footprint.load_ps is not None and footprint.unload_ps is not None
+        if self.lacking:
+            return NOTHING.ps, NOTHING.ps
+        assert footprint is not None and footprint.load_ps is not None and footprint.unload_ps is not None
         return footprint.load_ps, footprint.unload_ps
 
     def given(self, task: str, end: str) -> Cost | None:

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from consort.analysis.lacking import lacking_figures, named
 from consort.analysis.scaling import Scale, names_of, scaled
 from consort.analysis.system import analyze_system
 from consort.base.progress import Progress, silent
 from consort.model import BadDescription, System
+from consort.plan import plan_of
 
 # How much harder, and how much easier, than the description it is tried: powers of two.
 HARDEST, EASIEST = 10, -6
@@ -98,16 +100,24 @@ def _scales(system: System, kinds: Sequence[str]) -> Iterator[Scale]:
 
 
 def _search(system: System, scale: Scale) -> Sensitivity:
+    lacking: dict[str, None] = {}
+
     def holds(hardness: Fraction) -> bool:
         factor = hardness if scale.what == "wcet" else 1 / hardness
         try:
-            return all(bound.schedulable for bound in analyze_system(scaled(system, scale, factor)))
+            harder = scaled(system, scale, factor)
+            bounds = analyze_system(harder)
         except BadDescription:
             return False
+        lacking.update(dict.fromkeys(lacking_figures(plan_of(harder), bounds)))
+        return all(bound.schedulable for bound in bounds)
 
     hardest, tried, failed_easier = hardest_that_holds(holds)
     if hardest is None:
-        return Sensitivity(scale, None, tried, "with none that was tried everything holds")
+        note = "with none that was tried everything holds"
+        if lacking:
+            note = f"not known: {named(list(lacking))}"
+        return Sensitivity(scale, None, tried, note)
     factor = float(hardest if scale.what == "wcet" else 1 / hardest)
     note = ""
     if hardest == Fraction(2) ** HARDEST:

@@ -176,7 +176,9 @@ def master_of(
     """A core's tasks as the analysis takes them, and the figures that they rest on."""
     plan = figures.plan
     planned = plan.cores[core]
-    check_together(plan, core)
+    if figures.lacking is None:
+        # Figures are missing of what has no bound together, too.
+        check_together(plan, core)
     waits = _WAITING[planned.wait] if waiting is None else waiting
     switch, late = figures.context_switch(core), figures.lateness(core)
     held = sections_of(plan, core)

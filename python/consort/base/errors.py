@@ -64,3 +64,10 @@ class SystemFails(ConsortError):
     """The system under test fails: a deadline missed, an output wrong, a bound exceeded (exit status 1)."""
 
     exit_status = 1
+
+
+class Undecided(ConsortError):
+    """An error: nobody can tell whether the system holds (exit status 4): what is not known, and how to know
+    it."""
+
+    exit_status = 4

@@ -140,7 +140,7 @@ def command(
         if verbose:
             echo_lines(line for one in advice for line in one.lines())
         if explain is None:
-            lacking = [] if schedulable else lacking_figures(planned, bounds)
+            lacking = lacking_figures(planned, bounds)
             echo_lines(["", *brief_of_bounds({"": bounds}, file, advice, lacking).lines()][not verbose :])
         echo_lines(factor.line() for factor in found)
     if not schedulable:
@@ -180,7 +180,7 @@ def _modes(
     as_json: bool,
 ) -> None:
     """Each mode that a system goes through, and each change between two of them."""
-    from consort.analysis.lacking import lacking_figures
+    from consort.analysis.lacking import lacking_in_modes
     from consort.analysis.mode_changes import analyze_modes
     from consort.commands.bounds_brief import brief_of_bounds
 
@@ -224,9 +224,7 @@ def _modes(
                 click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
             click.echo()
         every = {**found.modes, "changes of mode": found.changes, "fail-over": found.gaps}
-        lacking = [place for mode, bounds in found.modes.items() if not found.schedulable
-                   for place in lacking_figures(found.plans[mode], bounds)]  # fmt: skip
-        echo_lines(brief_of_bounds(every, file, lacking=lacking).lines())
+        echo_lines(brief_of_bounds(every, file, lacking=lacking_in_modes(found)).lines())
     if not found.schedulable:
         sys.exit(1)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from consort.analysis.advice import Advice
-from consort.analysis.figures import remedy_of
+from consort.analysis.lacking import named, remedies
 from consort.analysis.result import Bound
 from consort.report.brief import Brief, Timed, largest_part, listed, worst
 from consort.report.units import counted, microseconds
@@ -39,7 +39,7 @@ def brief_of_bounds(
     which = f" --mode {mode}" if mode and bound is not None and bound.kind in (TASK, *CHAIN) else ""
     places = list(dict.fromkeys(lacking))
     if places:
-        after = f"{_remedies(places)}; or write 'assumed:' with a figure, and why"
+        after = remedies(places)
     elif failing and bound is not None:
         after = f"consort analyze {file}{which} --explain {_quoted(bound.task)}"
     else:
@@ -48,7 +48,7 @@ def brief_of_bounds(
         _verdict(every, failing),
         [one for one, _, _ in tasks],
         chains,
-        _lacks(places) if places else "no task has a bound" if bound is None else _cause(bound, advice),
+        named(places) if places else "no task has a bound" if bound is None else _cause(bound, advice),
         after,
     )
 
@@ -95,18 +95,6 @@ def _cause(bound: Bound, advice: Sequence[Advice]) -> str:
     late = f"{bound.task} may be late by {_us(bound.response - bound.deadline)}"
     part = largest_part(bound.task, bound.response, bound.parts)
     return f"{late}{f'; {part}' if part else ''}{mended}"
-
-
-def _lacks(places: Sequence[str]) -> str:
-    return f"{counted(len(places), 'figure')} that nobody gave: {', '.join(places)}"
-
-
-def _remedies(places: Sequence[str]) -> str:
-    """How to get each figure; those with one remedy together."""
-    by: dict[str, list[str]] = {}
-    for place in places:
-        by.setdefault(remedy_of(place), []).append(place)
-    return "; ".join(remedy.format(", ".join(some)) for remedy, some in by.items()).replace("`", "")
 
 
 def _us(ps: int) -> str:

@@ -160,7 +160,8 @@ def command(
     cannot be granted are refused (exit status 2).
 
     --for scratchpad writes the static tables of the scratchpad-centric kernel instead: tasks, slots,
-    subscriptions, partitions, linker scripts. A set that is not schedulable is refused (exit status 1).
+    subscriptions, partitions, linker scripts. A set that is not schedulable is refused (exit status 1), and
+    one of which nobody knows it for want of a figure (4).
     """
     from consort.generate import (
         PartitionOptions,

@@ -121,8 +121,10 @@ def command(
     The same description, duration and seed give the same run everywhere. Responses, reaction times and data
     ages are held against the bounds of `consort analyze`. Exit status 1: a deadline was missed, a chain took
     longer than it is allowed to, a block came before the task that it releases allows, or something took
-    longer than its bound, which is a defect of Consort. 4: of something nothing was seen.
+    longer than its bound, which is a defect of Consort. 4: of something nothing was seen, or a figure that
+    bounds lack counts nothing here.
     """
+    from consort.analysis.lacking import lacking_figures
     from consort.analysis.system import analyze_system
     from consort.model import load_system
     from consort.plan import plan
@@ -171,6 +173,7 @@ def command(
         check_size(planned, duration, f"shorten --duration{remedy}")
     check_effort([planned], duration, runs, "shorten --duration, or give fewer --runs")
     bounds = analyze_system(planned, waiting=master_waits, serving=worker_serves)
+    lacking = lacking_figures(planned, bounds)
     chains: Chains = {}
     run: Run | None = None
     with _bar(as_json) as report:
@@ -192,16 +195,17 @@ def command(
     excesses = above_bounds(prepared, bounds, found, execution)
     late_chains = chains_above(chains, bounds)
     kept = all(chain.kept for chain in chains.values()) and not late_chains
-    ok = _held(found.misses == 0 and kept and not (excesses or found.early), found, chains, run)
+    open_ = [*_unseen(found, chains), *lacking]
+    ok = _held(found.misses == 0 and kept and not (excesses or found.early), open_, run)
     if as_json:
         exceeded = [str(excess) for excess in excesses] + late_chains
-        click.echo(json.dumps(_json(found, chains, bounds, exceeded, run, ok), indent=1))
+        click.echo(json.dumps(_json(found, chains, bounds, exceeded, run, ok, lacking), indent=1))
     else:
         if verbose:
-            _print(found, chains, bounds, run, ok)
+            _print(found, chains, bounds, run, ok, lacking)
             click.echo()
         causes = [str(excess) for excess in excesses] + late_chains + found.early
-        _print_brief(description, found, chains, bounds, run, ok, causes)
+        _print_brief(description, found, chains, bounds, run, ok, causes, lacking)
         for line in (*late_chains, *found.early):
             click.echo(line, err=True)
     if excesses:
@@ -210,7 +214,7 @@ def command(
         sys.exit(ok.exit_status)
 
 
-def _held(kept: bool, found: Simulation, chains: Chains, run: Run | None) -> Held:
+def _held(kept: bool, open_: list[str], run: Run | None) -> Held:
     """The one answer of the figures and of the record: what was never seen did not hold."""
     from consort.record.judgement import Held
 
@@ -218,7 +222,7 @@ def _held(kept: bool, found: Simulation, chains: Chains, run: Run | None) -> Hel
         return Held.NOT_HELD
     if run is not None:
         return Held(run.data["verdict"]["ok"])
-    return Held.of((), _unseen(found, chains))
+    return Held.of((), open_)
 
 
 def _unseen(found: Simulation, chains: Chains) -> list[str]:
@@ -293,13 +297,16 @@ def say_pages(run: Run) -> None:
         click.echo(line, err=True)
 
 
-def json_head(found: Simulation | ModesSimulation, run: Run | None, ok: Held) -> dict[str, Any]:
+def json_head(
+    found: Simulation | ModesSimulation, run: Run | None, ok: Held, lacking: Sequence[str]
+) -> dict[str, Any]:
     """The output's part on the runs, with or without changes of mode."""
     return {
         "ok": ok,
         "run": None if run is None else run.data["id"],
         "path": None if run is None else str(run.path),
         "verdict": None if run is None else run.data["verdict"],
+        "missing": list(lacking),
         "duration_ps": found.duration,
         "seed": found.seed,
         "runs": found.runs,
@@ -313,9 +320,10 @@ def _json(
     exceeded: list[str],
     run: Run | None,
     ok: Held,
+    lacking: Sequence[str],
 ) -> dict[str, Any]:
     return {
-        **json_head(found, run, ok),
+        **json_head(found, run, ok, lacking),
         "stopped_ps": found.stopped,
         "tasks": [figures.to_json() for figures in found.figures.values()],
         "chains": [chain.to_json() for chain in chains.values()],
@@ -326,12 +334,19 @@ def _json(
     }
 
 
-def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | None, ok: Held) -> None:
+def _print(
+    found: Simulation,
+    chains: Chains,
+    bounds: list[Bound],
+    run: Run | None,
+    ok: Held,
+    lacking: Sequence[str],
+) -> None:
     from consort.report.terminal import files_of
     from consort.simulate.show import simulated_lines
 
     echo_lines(simulated_lines(found, chains, bounds))
-    click.echo(_answer_of_one(found, chains, ok))
+    click.echo(_answer_of_one(found, chains, ok, lacking))
     echo_lines([] if run is None else files_of(run))
 
 
@@ -348,11 +363,19 @@ def answer(found: Simulation | ModesSimulation, ok: Held, open_: str, broken: st
     return "every deadline was met" if ok else broken
 
 
-def _answer_of_one(found: Simulation, chains: Chains, ok: Held) -> str:
+def open_of(unseen: str, lacking: Sequence[str]) -> str:
+    """What is not known: what was not seen, and what for want of a figure."""
+    from consort.analysis.lacking import named
+
+    return "; ".join([unseen] * bool(unseen) + [named(lacking)] * bool(lacking))
+
+
+def _answer_of_one(found: Simulation, chains: Chains, ok: Held, lacking: Sequence[str]) -> str:
     unseen = _unseen(found, chains)
     kept = all(chain.kept for chain in chains.values())
     broken = "the record says what did not hold" if kept else "a chain took too long"
-    return answer(found, ok, f"nothing was seen of {', '.join(unseen) or 'all of it'}", broken)
+    never = f"nothing was seen of {', '.join(unseen) or 'all of it'}" if unseen or not lacking else ""
+    return answer(found, ok, open_of(never, lacking), broken)
 
 
 def _print_brief(
@@ -363,12 +386,13 @@ def _print_brief(
     run: Run | None,
     ok: Held,
     causes: list[str],
+    lacking: Sequence[str],
 ) -> None:
     from consort.simulate.show import brief_of_simulation
 
-    cause = causes[0] if causes else cause_of([found], list(chains.values()), run, ok)
-    verdict = f"{_answer_of_one(found, chains, ok)} ({span(found)})"
-    following = following_command(description, [found.prepared.plan], run, ok)
+    cause = causes[0] if causes else cause_of([found], list(chains.values()), run, ok, lacking)
+    verdict = f"{_answer_of_one(found, chains, ok, lacking)} ({span(found)})"
+    following = following_command(description, [found.prepared.plan], run, ok, lacking)
     brief = brief_of_simulation({"": found}, {"": chains}, {"": bounds}, verdict, cause, following)
     echo_lines(brief.lines())
 
@@ -380,8 +404,15 @@ def span(found: Simulation | ModesSimulation) -> str:
     return f"{counted(found.runs, 'run')} of {Duration(found.duration)}, from seed {found.seed}"
 
 
-def cause_of(found: Sequence[Simulation], chains: Sequence[ChainFigures], run: Run | None, ok: Held) -> str:
+def cause_of(
+    found: Sequence[Simulation],
+    chains: Sequence[ChainFigures],
+    run: Run | None,
+    ok: Held,
+    lacking: Sequence[str],
+) -> str:
     """Why it did not hold; empty where it held."""
+    from consort.record.judgement import Held
     from consort.report.units import counted
 
     if ok:
@@ -396,15 +427,24 @@ def cause_of(found: Sequence[Simulation], chains: Sequence[ChainFigures], run: R
     late = [chain for chain in chains if not chain.kept]
     if late:
         return f"{late[0].chain}: the longest took more than is allowed, with seed {late[0].seed}"
+    if ok is Held.UNDECIDED and lacking:
+        return "simulated time counts nothing for what nobody gave"
     reasons = [] if run is None else run.data["verdict"]["reasons"]
     return str(reasons[0]) if reasons else "what the verdict names was not seen in this time"
 
 
-def following_command(description: Path, plans: Iterable[Plan], run: Run | None, ok: Held) -> str:
+def following_command(
+    description: Path, plans: Iterable[Plan], run: Run | None, ok: Held, lacking: Sequence[str]
+) -> str:
+    from consort.analysis.lacking import remedies
+    from consort.record.judgement import Held
+
     if ok:
         bare = any(plan.lacks_steps for plan in plans)
         how = "--stand-ins, as tasks have no step" if bare else "the steps themselves"
         return f"consort run {description} --for virtual{' ' if bare else ', '}{how}; -v prints every figure"
+    if ok is Held.UNDECIDED and lacking:
+        return remedies(lacking)
     if run is not None:
         return f"consort report {run.path} --open, which shows every job; -v prints every figure"
     return f"consort simulate {description} without --no-record: a report then shows every job"

@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from consort.commands.options import echo_lines
-from consort.commands.simulate import answer, cause_of, chains_above, following_command, json_head, span
+from consort.commands.simulate import (
+    answer,
+    cause_of,
+    chains_above,
+    following_command,
+    json_head,
+    open_of,
+    span,
+)
 
 if TYPE_CHECKING:
     from consort.analysis.mode_changes import ModeBounds
@@ -24,42 +32,48 @@ if TYPE_CHECKING:
 
 def show_changes(changed: Changed, description: Path, verbose: bool, as_json: bool) -> Held:
     """Prints what was simulated; whether every deadline, chain and bound held, as the record says, too."""
+    from consort.analysis.lacking import lacking_in_modes
     from consort.record.judgement import Held
 
     found, bounds, run = changed.found, changed.bounds, changed.run
     chains = changed.chains
     wrong = _above(found, bounds, chains)
+    lacking = lacking_in_modes(bounds)
     late = bool(wrong) or any(not one.kept for of in chains.values() for one in of.values())
-    ok = Held.NOT_HELD if found.misses or late else Held.of((), _unseen(found, chains))
+    ok = Held.NOT_HELD if found.misses or late else Held.of((), [*_unseen(found, chains), *lacking])
     if ok is not Held.NOT_HELD and run is not None:
         ok = Held(run.data["verdict"]["ok"])
     if as_json:
-        click.echo(json.dumps(_json(found, chains, wrong, run, ok), indent=1))
+        click.echo(json.dumps(_json(found, chains, wrong, run, ok, lacking), indent=1))
     else:
         if verbose:
-            _print(found, bounds, chains, run, ok)
+            _print(found, bounds, chains, run, ok, lacking)
             click.echo()
-        _print_brief(changed, description, ok, wrong)
+        _print_brief(changed, description, ok, wrong, lacking)
         for line in wrong:
             click.echo(line, err=True)
     return ok
 
 
-def _print_brief(changed: Changed, description: Path, ok: Held, wrong: list[str]) -> None:
+def _print_brief(
+    changed: Changed, description: Path, ok: Held, wrong: list[str], lacking: Sequence[str]
+) -> None:
     from consort.report.units import counted
     from consort.simulate.show import brief_of_simulation
 
     found = changed.found
     chains = [chain for of in changed.chains.values() for chain in of.values()]
-    cause = wrong[0] if wrong else cause_of(list(found.modes.values()), chains, changed.run, ok)
+    cause = wrong[0] if wrong else cause_of(list(found.modes.values()), chains, changed.run, ok, lacking)
     changes = counted(len(found.changes), "change of mode", "changes of mode")
     brief = brief_of_simulation(
         found.modes,
         changed.chains,
         changed.bounds.modes,
-        f"{_answer(found, changed.chains, ok)} ({span(found)}, {changes})",
+        f"{_answer(found, changed.chains, ok, lacking)} ({span(found)}, {changes})",
         cause,
-        following_command(description, [one.prepared.plan for one in found.modes.values()], changed.run, ok),
+        following_command(
+            description, [one.prepared.plan for one in found.modes.values()], changed.run, ok, lacking
+        ),
     )
     echo_lines(brief.lines())
 
@@ -82,9 +96,10 @@ def _json(
     wrong: list[str],
     run: Run | None,
     ok: Held,
+    lacking: Sequence[str],
 ) -> dict[str, Any]:
     return {
-        **json_head(found, run, ok),
+        **json_head(found, run, ok, lacking),
         "modes": [
             {
                 "mode": mode,
@@ -104,6 +119,7 @@ def _print(
     chains: Mapping[str, Chains],
     run: Run | None,
     ok: Held,
+    lacking: Sequence[str],
 ) -> None:
     from consort.analysis.result import in_words
     from consort.simulate.show import simulated_lines
@@ -120,7 +136,7 @@ def _print(
         idle = in_words(change.drained - change.requested)
         click.echo(f"    requested at {in_words(change.requested)}, idle {idle} later")
         click.echo(f"    released after {in_words(change.latency)}, bound {bound}")
-    click.echo(_answer(found, chains, ok))
+    click.echo(_answer(found, chains, ok, lacking))
     if run is not None:
         from consort.report.terminal import files_of
 
@@ -138,6 +154,6 @@ def _unseen(found: ModesSimulation, chains: Mapping[str, Chains]) -> list[str]:
     return [*found.unseen, *never]
 
 
-def _answer(found: ModesSimulation, chains: Mapping[str, Chains], ok: Held) -> str:
-    open_ = "; ".join(_unseen(found, chains)) or "the record says what was not seen"
+def _answer(found: ModesSimulation, chains: Mapping[str, Chains], ok: Held, lacking: Sequence[str]) -> str:
+    open_ = open_of("; ".join(_unseen(found, chains)), lacking) or "the record says what was not seen"
     return answer(found, ok, open_, "a chain or a change of mode took too long")

@@ -111,6 +111,7 @@ class Tables:
     bounds: tuple[Bound, ...]
     notes: tuple[str, ...]
     late: tuple[str, ...]  # tasks without a bound within their deadline: forced
+    lacking: tuple[str, ...]  # figures for want of which nothing is known of them
     region: str = ""
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from consort.analysis.lacking import lacking_figures, named, remedies
 from consort.analysis.scratchpad import slot_of, three_phase_cores
-from consort.base.errors import BadInput, SystemFails
+from consort.base.errors import BadInput, SystemFails, Undecided
 from consort.generate.kernel import (
     PART_ALIGNMENT,
     PARTITIONS,
@@ -26,10 +27,12 @@ from consort.generate.sizes import described_size, fits, image_places, partition
 from consort.generate.slots import bounds, lateness, rated, slots
 from consort.generate.subscriptions import message_boxes, subscriptions_of
 from consort.model import System
+from consort.plan import plan_of
 
 
 def make_tables(system: System, options: TableOptions) -> Tables:
-    """`BadInput` names what cannot be; `SystemFails` the tasks that may be late, unless forced."""
+    """`BadInput` names what cannot be; `SystemFails` the tasks that may be late, and `Undecided` the figures
+    without which nobody knows, unless forced."""
     names = three_phase_cores(system)
     if not names:
         raise BadInput(
@@ -47,6 +50,13 @@ def make_tables(system: System, options: TableOptions) -> Tables:
     system, tolerance = slots(system, names, notes)
     found, executions = bounds(system, names, options)
     late = tuple(bound.task for bound in found if not bound.schedulable)
+    above = any(bound.response is not None and not bound.schedulable for bound in found)
+    lacking = () if above else tuple(lacking_figures(plan_of(system), found))
+    if lacking and not options.force:
+        raise Undecided(
+            f"{system.file}: not known to be schedulable: {named(lacking)}: {remedies(lacking)}; --dma-rate"
+            " and --dma-setup give an engine's figures; --force writes the tables all the same"
+        )
     if late and not options.force:
         said = "; ".join(lateness(bound) for bound in found if not bound.schedulable)
         raise SystemFails(f"{system.file}: not schedulable: {said}; --force writes the tables all the same")
@@ -74,6 +84,7 @@ def make_tables(system: System, options: TableOptions) -> Tables:
         tuple(found),
         tuple(notes),
         late,
+        lacking,
         options.region,
     )
 

@@ -49,9 +49,9 @@ def _places(tables: Tables) -> Iterator[tuple[int, int, PlannedCore, PlannedTask
 def remarks(tables: Tables) -> list[str]:
     """Remarks for a reader of the tables: sources of figures, and requirements that do not hold."""
     lines = list(tables.notes)
-    lines += [
-        f"NOT SCHEDULABLE: {name} may miss its deadline; written because of --force" for name in tables.late
-    ]
+    known = f"NOT KNOWN TO BE SCHEDULABLE, for want of {', '.join(tables.lacking)}"
+    head = known if tables.lacking else "NOT SCHEDULABLE"
+    lines += [f"{head}: {name} may miss its deadline; written because of --force" for name in tables.late]
     return lines
 
 

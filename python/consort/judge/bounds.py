@@ -50,6 +50,9 @@ class Bounds:
     wcet_source: str = "description"
     faults: Mapping[str, int] = field(default_factory=dict)
     """The most faults of a job, for tasks whose states lie in remote memory."""
+    lacking: tuple[str, ...] = ()
+    """The places of figures that bounds lack (consort.analysis.lacking): simulated time counts nothing for
+    them."""
 
     @staticmethod
     def of(
@@ -58,6 +61,7 @@ class Bounds:
         wcets_ps: Mapping[str, int | None] | None = None,
         simulated: Iterable[Limit] = (),
         faults: Mapping[str, int] | None = None,
+        lacking: Iterable[str] = (),
     ) -> Bounds:
         """Limits from the results of `consort.analysis`; kinds that no run shows (a longest read) are left
         out."""
@@ -74,7 +78,7 @@ class Bounds:
                 ns = None
             limits.append(Limit(bound.task, quantity, ns, bound.source, missing))
         wcets = {name: ps / 1000 for name, ps in (wcets_ps or {}).items() if ps is not None}
-        return Bounds(tuple(limits), tuple(simulated), wcets, faults=faults or {})
+        return Bounds(tuple(limits), tuple(simulated), wcets, faults=faults or {}, lacking=tuple(lacking))
 
     def bound(self, subject: str, quantity: Quantity) -> Limit:
         """The bound of a quantity; one without a figure, which says so, where there is none."""

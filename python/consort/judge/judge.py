@@ -53,8 +53,9 @@ def judge(
 
     The system held if every job that the machine did not disturb met its deadline and its bounds, no output
     was wrong, every planned job was done, and nothing crashed or was lost. Nothing is known of it where the
-    machine disturbed more than that share, or where a task, a mode or a chain was never seen. Raises BadInput
-    where the recording does not describe its tasks, or has no table `jobs`.
+    machine disturbed more than that share, where a task, a mode or a chain was never seen, or where simulated
+    time counts nothing for a figure that nobody gave. Raises BadInput where the recording does not describe
+    its tasks, or has no table `jobs`.
     """
     samples = Samples.of(record)
     limits = bounds or Bounds()
@@ -101,6 +102,7 @@ def judge(
         *words.undecided(rows, counts, undecided_above),
         *words.perhaps_longer(samples, own),
         *(words.cannot_be_shown(rows, checks, stops) if stops is not None else ()),
+        *(words.uncounted(limits.lacking) if provenance == "simulated" else ()),
     )
     reasons = (*failures, *unknown)
     notes = (*words.notes(samples, rows, provenance, ordinary), *(words.without_trace(one) for one in unseen))

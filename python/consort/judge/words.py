@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from consort.analysis.lacking import named, remedies
 from consort.judge.executed import Executed
 from consort.judge.outputs import NotFinite, WrongOutput
 from consort.judge.samples import Samples
@@ -116,6 +117,13 @@ def cannot_be_shown(rows: Sequence[Row], checks: Sequence[Check], stops: Stops) 
     ]
     longer = (c for c in checks if not c.holds and c.name == "execution times" and c.by == "machine")
     return (*found, *(check.text for check in longer))
+
+
+def uncounted(places: Sequence[str]) -> tuple[str, ...]:
+    """A sentence on costs that simulated time does not have."""
+    if not places:
+        return ()
+    return (f"simulated time counts nothing for {named(places)}: {remedies(places)}",)
 
 
 def stopped(stops: Stops) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from consort.analysis.fail_over import executions
+from consort.analysis.lacking import lacking_figures
 from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput
 from consort.judge import Bounds
@@ -20,6 +21,8 @@ def bounds_of(made: Plan) -> Bounds:
         found = analyze_system(made)
     except BadInput:
         found = []
+    lacking = lacking_figures(made, found)
     states = {name: task.remote_state for name, task in made.tasks.items() if task.remote_state is not None}
     faults = {name: state.faults for name, state in states.items() if state.faults is not None}
-    return Bounds.of(found, wcets_ps=wcets, simulated=simulated_limits(made), faults=faults)
+    simulated = simulated_limits(made)
+    return Bounds.of(found, wcets_ps=wcets, simulated=simulated, faults=faults, lacking=lacking)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.analysis.fail_over import executions
+from consort.analysis.lacking import lacking_in_modes
 from consort.analysis.mode_changes import ModeBounds
 from consort.judge import Bounds, judge
 from consort.judge.changes import changes_section
@@ -42,6 +43,7 @@ def record_modes(
         scratch_folder(root) as scratch,
         RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer,
     ):
+        lacking = lacking_in_modes(bounds)
         for mode in dict.fromkeys(stay.mode for stay in simulation.segments):
             stays = [stay for stay in simulation.segments if stay.mode == mode]
             rows = _rows_of(stays, simulation.duration)
@@ -49,7 +51,7 @@ def record_modes(
                 continue
             raw = write_rows(rows, scratch / mode)
             wcets = executions(bounds.plans[mode])
-            verdict = judge(raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets))
+            verdict = judge(raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets, lacking=lacking))
             label = f"simulated, mode {mode}, seed {simulation.seed}"
             writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict)
         writer.add_section(**changes_section(simulation.changes))

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.analysis.lacking import lacking_figures
 from consort.analysis.result import Bound
 from consort.judge import Bounds, judge
 from consort.plan import Plan
@@ -70,14 +71,15 @@ def record(
     all_runs: Simulation | None = None,
 ) -> Run:
     """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
-    file = simulation.prepared.plan.file
+    plan, bounds = simulation.prepared.plan, list(bounds)
+    file = plan.file
     pages = pages_of(len(simulation.figures))
     with (
         scratch_folder(root) as scratch,
         RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer,
     ):
         raw = write_raw(simulation, scratch / KEY)
-        verdict = judge(raw, Bounds.of(bounds))
+        verdict = judge(raw, Bounds.of(bounds, lacking=lacking_figures(plan, bounds)))
         title = f"simulated, seed {simulation.seed}"
         writer.add_configuration(KEY, title, raw, verdict=verdict)
         _sections(writer, all_runs or simulation)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from consort.analysis.lacking import lacking_figures
 from consort.analysis.system import analyze_system
 from consort.model import BadDescription, System
+from consort.plan import plan_of
 from consort.sweep.cells import Cells, Row
 from consort.sweep.changes import changed
 from consort.sweep.figures import FIGURES
@@ -74,11 +76,13 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
         runs=how["runs"],
         choice=how["execution"],
     )
+    limits = analyze_system(system)
+    lacking = {(one.task, one.kind) for one in limits if one.missing}
     rows = [
         _row(
             name="",
             kind="system",
-            holds=_holds(found, chains),
+            holds=_holds(found, chains, bool(lacking_figures(plan_of(system), limits))),
             jobs=sum(f.jobs for f in found.figures.values()),
             misses=found.misses,
         )
@@ -90,7 +94,7 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
                 kind="response time",
                 core=one.core,
                 allowed_ps=one.deadline,
-                holds=one.misses == 0 if one.jobs else None,
+                holds=_seen(one.misses == 0 if one.jobs else None, (one.task, "response time") in lacking),
                 simulated_ps=one.max_response,
                 jobs=one.jobs,
                 misses=one.misses,
@@ -103,17 +107,23 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
         ):
             if seen is None and allowed is None:
                 continue
-            holds = None if seen is None else allowed is None or seen <= allowed
+            kept = None if seen is None else allowed is None or seen <= allowed
+            holds = _seen(kept, (chain.chain, kind) in lacking)
             rows.append(_row(name=chain.chain, kind=kind, allowed_ps=allowed, holds=holds, simulated_ps=seen))
     return rows
 
 
-def _holds(found: Simulation, chains: Chains) -> bool | None:
-    """The verdict of `consort simulate`; None where nothing was seen of a task or a chain."""
+def _seen(held: bool | None, lacking: bool) -> bool | None:
+    """Nothing is known to hold for which a figure is missing."""
+    return None if held and lacking else held
+
+
+def _holds(found: Simulation, chains: Chains, lacking: bool) -> bool | None:
+    """The verdict of `consort simulate`; None where one of them was never seen, or a figure is missing."""
     if found.misses or found.early or not all(chain.kept for chain in chains.values()):
         return False
     unseen = any(chain.unseen for chain in chains.values())
-    return None if unseen or any(not task.jobs for task in found.figures.values()) else True
+    return None if lacking or unseen or any(not task.jobs for task in found.figures.values()) else True
 
 
 def _row(**figures: Any) -> Row:

@@ -16,7 +16,7 @@ from typing import Any
 import free
 import pytest
 from consort.analysis.system import analyze_system
-from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails, Undecided
 from consort.board import board_named
 from consort.board.image import compile_options
 from consort.cli import main
@@ -443,10 +443,17 @@ def test_a_slot_is_computed_from_the_rate() -> None:
     slow = make_tables(system, TableOptions(rate=DataRate(10_000_000), setup=Duration.parse("20us")))
     assert (slow.cores[0].slot, slow.tolerance) == (137 * 10**6, 600_000)
     assert any("10MB/s, given; programming it takes 20us" in note for note in slow.notes)
-    with pytest.raises(SystemFails, match="no figure for a DMA engine"):
+    said = "not known to be schedulable: 1 figure that nobody gave: dmas: .*--dma-rate and --dma-setup"
+    with pytest.raises(Undecided, match=said):
         make_tables(small(platform={"dmas": {}}), TableOptions())
     unknown = make_tables(small(platform={"dmas": {}}), TableOptions(force=True))
     assert unknown.tolerance == 0 and any("no slot was checked" in note for note in unknown.notes)
+    text = table_files(unknown)["consort-tables.hpp"]
+    assert "NOT KNOWN TO BE SCHEDULABLE, for want of dmas: filter may miss" in text
+    # A task that is late all the same is.
+    late = {"tasks.filter.wcet": "9ms", "tasks.log": {**TASK, "wcet": "5ms"}}
+    with pytest.raises(Undecided):
+        make_tables(small(late, {"dmas": {}}), TableOptions())
 
 
 def test_an_unschedulable_set_is_written_only_by_force() -> None:

@@ -650,6 +650,17 @@ def test_a_chain_that_never_ends_is_late_by_the_end_of_the_recording(tmp_path: P
     assert row(verdict, "c", "age").outcome == "late"
 
 
+def test_simulated_time_holds_nothing_for_which_a_figure_is_missing(tmp_path: Path) -> None:
+    bounds = Bounds(lacking=("cores.c.timer_lateness",))
+    for provenance, ok in (("simulated", "undecided"), ("measured", "held"), ("counted", "held")):
+        recording = steady()
+        recording.provenance = provenance
+        verdict = judge(recording.write(tmp_path / provenance), bounds)
+        assert verdict.ok == ok, (provenance, verdict.reasons)
+        said = "simulated time counts nothing for 1 figure that nobody gave: cores.c.timer_lateness: "
+        assert all(reason.startswith(said) for reason in verdict.reasons)
+
+
 def test_a_recording_without_its_plan_cannot_be_judged(tmp_path: Path) -> None:
     steady().write(tmp_path / "raw")
     (tmp_path / "raw" / "plan.json").unlink()

@@ -607,6 +607,53 @@ class TestCommand:
         assert row[0] == "response" and row[-1] == "✓" and len(row) == 6
 
 
+LOCAL = {"a": {"wcet": 1, "period": 10}, "b": {"wcet": 1, "period": 10}}
+MODES = {
+    "modes": {"one": {"tasks": ["a", "b"]}, "two": {"tasks": ["b"]}},
+    "mode_changes": {"start": "one", "agreement": "2us", "requests": [{"at": "500us", "to": "two"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "tasks", "more", "missing"),
+    [
+        ("cores.m.timer_lateness", LOCAL, {}, ["cores.m.timer_lateness"]),
+        ("cores.m.timer_lateness", LOCAL, MODES, ["cores.m.timer_lateness"]),
+        ("dmas.edma.setup", small.THREE_PHASE, {"scheduling": small.SLOTS}, ["dmas.edma.setup"]),
+        ("dmas", small.THREE_PHASE, {"scheduling": {"spm": small.SLOTS["spm"] | {"slot": "20us"}}}, ["dmas"]),
+    ],
+)
+def test_a_cost_that_nobody_gave_leaves_a_simulation_undecided(
+    tmp_path: Path, key: str, tasks: dict[str, Any], more: dict[str, Any], missing: list[str]
+) -> None:
+    """It names the figure, its place and its remedy, as `analyze` does, with and without a record."""
+    system = small.system(tasks, **more)
+    whole, one = run_command(tmp_path, system)
+    assert (whole.exit_code, one["ok"], one["missing"]) == (0, "held", [])
+    *way, last = key.split(".")
+    board = json.loads((tmp_path / "board.yaml").read_text())
+    part = board
+    for step in way:
+        part = part[step]
+    del part[last]
+    (tmp_path / "board.yaml").write_text(json.dumps(board))
+    file = str(tmp_path / "system.yaml")
+    for options in (["--root", str(tmp_path / "runs")], ["--no-record"], ["--no-record", "--runs", "2"]):
+        command = ["simulate", file, "--duration", "1ms", *options]
+        found = CliRunner().invoke(cli, [*command, "--json"])
+        data = json.loads(found.stdout)
+        assert (found.exit_code, data["ok"], data["missing"]) == (4, "undecided", missing), options
+        if data["path"]:
+            words = f"simulated time counts nothing for 1 figure that nobody gave: {key}"
+            reasons = load_run(Path(data["path"])).data["verdict"]["reasons"]
+            assert reasons and all(words in reason for reason in reasons)
+        said = CliRunner().invoke(cli, [*command, "-v"]).stdout
+        assert f"undecided: 1 figure that nobody gave: {key}" in said
+        assert f" {key}" in said.partition("next: ")[2] and "or write 'assumed:'" in said
+    analyzed = CliRunner().invoke(cli, ["analyze", file]).stdout
+    assert analyzed.partition("next: ")[2] == said.partition("next: ")[2]
+
+
 def test_there_may_be_more_resources_than_tasks():
     tasks = {
         "x": {

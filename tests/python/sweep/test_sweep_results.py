@@ -241,6 +241,50 @@ analyses: [simulation]
     assert reaction["simulated_ps"] > 4 * 10**9 and reaction["provenance"] == "simulated"
 
 
+def test_nothing_holds_in_a_sweep_for_which_a_figure_is_missing(tmp_path):
+    """Nobody knows how late a core wakes that sleeps; one that spins has what it needs."""
+    platform = """\
+consort: 1
+name: board
+processors: {m: {isa: armv7e-m}}
+cores: {master: {processor: m, count: 1, context_switch: {value: 10us, assumed: x}}}
+"""
+    (tmp_path / "board.yaml").write_text(platform)
+    description = """\
+consort: 1
+assumed: x
+platform: board.yaml
+run: {time_base: sleep}
+tasks:
+  a: {period: 10ms, wcet: 1ms, on: master-0}
+"""
+    (tmp_path / "s.yaml").write_text(description)
+    text = """\
+sweep: 1
+description:
+  file: s.yaml
+  change: {run.time_base: [sleep, spin], tasks.a.deadline: [5ms, 900us]}
+  simulate: {duration: 100ms, execution: worst}
+analyses: [simulation, sensitivity]
+"""
+    rows = swept(written(tmp_path, text), tmp_path / "out")
+    for name in ("", "a"):
+        held = {
+            (r["run.time_base"], r["tasks.a.deadline"]): r["holds"]
+            for r in rows
+            if r["name"] == name and r["analysis"] == "simulation"
+        }
+        assert held == {
+            ("sleep", "5ms"): None,
+            ("spin", "5ms"): True,
+            # What is late without it is late with it.
+            ("sleep", "900us"): False,
+            ("spin", "900us"): False,
+        }
+    notes = {r["note"] for r in rows if r["analysis"] == "sensitivity" and r["run.time_base"] == "sleep"}
+    assert "not known: 1 figure that nobody gave: cores.master.timer_lateness" in notes
+
+
 def test_nothing_holds_in_a_sweep_of_which_nothing_was_seen(tmp_path):
     """Neither a task before its first release, nor a chain before its first block has gone its way."""
     description = """\
