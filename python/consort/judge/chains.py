@@ -17,18 +17,22 @@ effect the recording does not show are counted as open, never left out unsaid.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.judge.disturbance import touched
+from consort.model.kinds import SEMANTICS
 from consort.plan.types import PlannedChain
 from consort.record.ran import Ran
 from consort.record.status import OPERATIONS, STATUS
 
 Times = NDArray[np.int64]
+# Beginnings and ends.
+Windows = tuple[Times, Times]
 # A time that is none, a source that is none.
 ABSENT = -1
 _READ = OPERATIONS.index("read")
@@ -49,6 +53,9 @@ class Hop:
     reads: Times
     writes: Times
     producer: NDArray[np.int64]
+    older: Times | None = None
+    """How much older the block that each job read is than without those that a disturbance left waiting
+    before it; None: nothing was disturbed."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +91,22 @@ class ChainTimes:
     # Since when a stimulus has had no effect, and since when the last output's data has been read.
     open_since: int | None
     standing_since: int | None
+    # How much of each reaction and age is the wait behind blocks that a disturbance left (`Hop.older`).
+    behind: Times
+    behind_ages: Times
 
 
 def chain_times(hops: Sequence[Hop]) -> ChainTimes:
     """The times of a chain, of its tasks' jobs in the order of its path."""
     first, last = hops[0], hops[-1]
     source = np.arange(first.seq.size, dtype=np.int64)
+    behind = np.zeros(first.seq.size, dtype=np.int64)
     for hop in hops[1:]:
-        known = hop.producer != ABSENT
-        source = np.where(known, np.append(source, ABSENT)[np.where(known, hop.producer, -1)], ABSENT)
+        # Of one without a producer the last place counts.
+        source = np.append(source, ABSENT)[hop.producer]
+        behind = np.append(behind, 0)[hop.producer]
+        if hop.older is not None:
+            behind = behind + hop.older
     outputs = np.flatnonzero((last.writes != ABSENT) & (source != ABSENT))
     # A job reads what is newest, so sources grow; where a block came out of order, the newest so far counts.
     knows = np.maximum.accumulate(source[outputs]) if outputs.size else source[outputs]
@@ -113,9 +127,9 @@ def chain_times(hops: Sequence[Hop]) -> ChainTimes:
     rests_on = knows[ends]
     # The last source's output is not replaced; an earlier output of the same source may have been.
     whole = ends + 1 < outputs.size
-    until = np.where(whole, np.append(written, 0)[np.minimum(ends + 1, outputs.size)], written[ends])
+    until = np.where(whole, ends + 1, ends)
     shown = whole | (ends > starts)
-    ages = (until - first.reads[rests_on])[shown]
+    ages = (written[until] - first.reads[rests_on])[shown]
     reduced_ages = written[starts] - first.reads[rests_on]
 
     worst: tuple[Link, ...] = ()
@@ -137,6 +151,8 @@ def chain_times(hops: Sequence[Hop]) -> ChainTimes:
         read_at=first.reads[rests_on][shown],
         open_since=int(first.reads[sources[:-1][~seen][0]]) if not seen.all() else None,
         standing_since=int(first.reads[rests_on[-1]]) if rests_on.size else None,
+        behind=behind[effect],
+        behind_ages=behind[outputs[until]][shown],
     )
 
 
@@ -162,6 +178,8 @@ def times_of_stays(parts: Sequence[ChainTimes]) -> ChainTimes:
         read_at=all_of("read_at"),
         open_since=None,
         standing_since=None,
+        behind=all_of("behind"),
+        behind_ages=all_of("behind_ages"),
     )
 
 
@@ -190,8 +208,11 @@ def hops_of(
     chain: PlannedChain,
     system: Ran,
     ticks_per_ns: float,
+    windows: Callable[[int], Windows] | None = None,
 ) -> list[Hop]:
     """The jobs of a chain's tasks, from the tables `jobs` and `operations` of a recording.
+
+    `windows`: when the machine disturbed a job of an end of a channel, by its number.
 
     Under logical execution time a job reads at its release and writes at its deadline; otherwise it reads and
     writes when its operations say so, or, where it recorded none, at its start and its end. Channels under
@@ -211,11 +232,16 @@ def hops_of(
         deadline = system.ns(system.tasks[number].deadline_ps)
         reads, writes = _moments(mine, done if let else implicit, seq, let, deadline, ticks_per_ns)
         producer = np.full(seq.size, ABSENT, dtype=np.int64)
+        older = None if windows is None else np.zeros(seq.size, dtype=np.int64)
         if place and operations is not None and done is not None:
             for channel in _between(chain, system, tasks[place - 1], name):
                 found = _producers(operations, done, channel, hops[-1], seq, system)
                 producer = np.maximum(producer, found)
-        hops.append(Hop(name, seq, reads, writes, producer))
+                oldest = SEMANTICS[system.channels[channel].implementation].read == "oldest"
+                if windows is not None and older is not None and oldest:
+                    waited = _older(operations, done, channel, seq, windows(channel))
+                    older = np.maximum(older, waited)
+        hops.append(Hop(name, seq, reads, writes, producer, older))
     return hops
 
 
@@ -305,6 +331,41 @@ def _producers(
     producer = np.full(seq.size, ABSENT, dtype=np.int64)
     np.maximum.at(producer, mine[use], job[use])
     return producer
+
+
+def _older(
+    operations: NDArray[np.void],
+    reader: NDArray[np.void],
+    channel: int,
+    seq: NDArray[np.int64],
+    windows: Windows,
+) -> Times:
+    """How much older the block of each job is than the one that it would have read without a backlog that
+    arose in `windows`.
+
+    Where the reader is no faster than the writer it has no spare job to read such a backlog away.
+    """
+    here = operations[operations["channel"] == channel]
+    written = here[np.isin(here["kind"], _WRITES)]
+    written = written[np.argsort(written["sequence"], kind="stable")]
+    read = reader[(reader["channel"] == channel) & (reader["kind"] == _READ) & (reader["sequence"] > 0)]
+    block, found = _positions(read["sequence"].astype(np.int64), written["sequence"].astype(np.int64))
+    read, block = read[found], block[found]
+    mine, recorded = _positions(read["seq"].astype(np.int64), seq)
+    read, block, mine = read[recorded], block[recorded], mine[recorded]
+    older = np.zeros(seq.size, dtype=np.int64)
+    if not read.size:
+        return older
+    order = np.argsort(mine, kind="stable")
+    at, block, mine = read["time"].astype(np.int64)[order], block[order], mine[order]
+    times = written["time"].astype(np.int64)
+    waiting = np.maximum(np.searchsorted(times, at, side="right") - 1 - block, 0)
+    before = np.append(0, at[:-1])
+    grown = np.where(touched(windows, before, at), np.maximum(np.diff(waiting, prepend=0), 0), 0).cumsum()
+    # What has been read away is gone for good.
+    more = grown + np.minimum(np.minimum.accumulate(waiting - grown), 0)
+    older[mine] = times[block + more] - times[block]
+    return older
 
 
 def simulated_operations(

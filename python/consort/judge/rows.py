@@ -143,8 +143,13 @@ class _Maker:
         bound: Limit | None = None,
         missed: Mask | None = None,
         note: str = "",
+        behind: NDArray[np.float64] | None = None,
     ) -> Row:
-        """A row of samples in ns. `missed` marks those that were late whatever their time."""
+        """A row of samples in ns. `missed` marks those that were late whatever their time.
+
+        `behind`: how much of each is a wait behind blocks that a disturbance left in a channel. Without it a
+        sample has to hold all the same.
+        """
         # No execution is stretched.
         scale = 1 if quantity == "compute" else self._scale
         bound = bound or self._limits.bound(subject, quantity)
@@ -154,6 +159,11 @@ class _Maker:
         late = np.zeros(ns.size, dtype=np.bool_) if missed is None else missed
         if required is not None:
             late = late | (ns > required * (1 + _ROUNDING))
+        left = np.zeros(ns.size, dtype=np.bool_)
+        if behind is not None:
+            most = min(np.inf if one is None else one * (1 + _ROUNDING) for one in (limit, required))
+            left = undisturbed & (late | over) & (behind > 0) & (ns - behind <= most)
+            undisturbed = undisturbed & ~left
         outcome: Outcome
         if not ns.size:
             outcome = "not seen"
@@ -190,6 +200,7 @@ class _Maker:
             outcome=outcome,
             note=note,
             disturbed=int(np.count_nonzero(~undisturbed)),
+            left_behind=int(np.count_nonzero(left)),
         )
 
     def _stopped(
@@ -316,6 +327,7 @@ def _of_chain(
                     chain,
                     samples.system,
                     samples.ticks_per_ns,
+                    lambda channel: _disturbed_ends(samples, channel, found),
                 )
             )
             for number in range(max(1, len(samples.system.facts.stays)))
@@ -329,18 +341,19 @@ def _of_chain(
         None if allowed is None else samples.system.ns(allowed)
         for allowed in (chain.reaction_ps, chain.age_ps)
     )
-    parts: tuple[tuple[Quantity, Times, Times, int | None, float | None, int], ...] = (
-        ("reaction", times.stimuli, times.reactions, times.open_since, reaction, times.open),
-        ("age", times.read_at, times.ages, times.standing_since, age, times.open_ages),
+    parts: tuple[tuple[Quantity, Times, Times, Times, int | None, float | None, int], ...] = (
+        ("reaction", times.stimuli, times.reactions, times.behind, times.open_since, reaction, times.open),
+        ("age", times.read_at, times.ages, times.behind_ages, times.standing_since, age, times.open_ages),
     )
     # An age ends with a block of the last task, which the longest reaction may have to precede.
     limits = [make.longest(chain.name, quantity, required) for quantity, *_, required, _ in parts]
     longest = None if None in limits else max(limit for limit in limits if limit is not None)
-    for quantity, begin, lasted, since, required, opened in parts:
+    for quantity, begin, lasted, behind, since, required, opened in parts:
         # A time that has not ended then has lasted at least so long.
         note = f"{opened} not seen whole" if opened else ""
         if since is not None and end > since and lasted.size and end - since > int(lasted.max()):
             begin, lasted = np.append(begin, since), np.append(lasted, end - since)
+            behind = np.append(behind, 0)
             note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
         if not lasted.size and not _long_enough(samples, tasks, longest):
             # A reaction that goes on in the next mode is no time of the chain.
@@ -351,7 +364,16 @@ def _of_chain(
             continue
         quiet = ~touched(windows, begin, begin + lasted)
         rows.append(
-            make.row(chain.name, "chain", quantity, samples.ns(lasted), quiet, required=required, note=note)
+            make.row(
+                chain.name,
+                "chain",
+                quantity,
+                samples.ns(lasted),
+                quiet,
+                required=required,
+                note=note,
+                behind=samples.ns(behind),
+            )
         )
     way = None
     if times.stimulus is not None:
@@ -381,6 +403,13 @@ def _long_enough(samples: Samples, tasks: Sequence[str], longest: float | None) 
     begun = max((int(some.min()) for some in of_each if some.size), default=int(jobs["release"].min()))
     lasted = max(int(jobs["finish"].max()), int(jobs["release"].max())) - begun
     return lasted / samples.ticks_per_ns >= 2 * longest
+
+
+def _disturbed_ends(samples: Samples, number: int, found: Disturbances) -> tuple[Times, Times]:
+    """Intervals in which a disturbed job of a channel's writer or of a reader was pending."""
+    channel = samples.system.channels[number]
+    ends = [name for name in (channel.writer, *channel.readers) if name in samples.system.task_names]
+    return _disturbed_windows(samples, ends, found)
 
 
 def _disturbed_windows(samples: Samples, tasks: list[str], found: Disturbances) -> tuple[Times, Times]:

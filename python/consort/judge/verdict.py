@@ -57,8 +57,10 @@ class Row:
     late: int
     outcome: Outcome
     note: str = ""
-    # How many of the samples are of jobs that the machine disturbed.
+    # How many of the samples are of jobs that the machine disturbed, or are too long only by the wait behind
+    # blocks that it left in a channel; and how many are of the latter.
     disturbed: int = 0
+    left_behind: int = 0
 
 
 @dataclass(frozen=True)

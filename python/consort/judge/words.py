@@ -73,7 +73,8 @@ def undecided(rows: Sequence[Row], counts: Sequence[TaskCount], above: float) ->
 
     Of a task, a channel or a chain of which the machine disturbed more than the share `above`, and some
     took too long or were not served, nobody can tell whose doing that was. Where all of them met deadline
-    and bound all the same, it held: a disturbance makes no job earlier.
+    and bound all the same, it held: a disturbance makes no job earlier. Nor is anything known of a chain
+    through a channel in which the machine left blocks that no job reads away.
     """
     found = [
         f"{c.task}: the run was over before its first release: nothing is known of it"
@@ -91,8 +92,10 @@ def undecided(rows: Sequence[Row], counts: Sequence[TaskCount], above: float) ->
         for row in rows
         if row.outcome == "disturbed"
         and row.quantity in _JUDGED
+        and not row.left_behind
         and (row.disturbed == row.count or row.disturbed > above * row.count)
     ]
+    found += [_left_behind(row) for row in rows if row.outcome == "disturbed" and row.left_behind]
     return tuple(found)
 
 
@@ -149,6 +152,15 @@ def _disturbed(row: Row, above: float) -> str:
             " leave something to decide"
         )
     return f"{what}: the machine disturbed {share}; {_longest(row.seen)}, {_limits(row)}"
+
+
+def _left_behind(row: Row) -> str:
+    return (
+        f"{row.kind} {row.subject}, {row.quantity}: {number(row.left_behind)} of its {number(row.count)}"
+        " times are too long by the wait behind blocks that a disturbance left in a channel,"
+        f" {_longest(row.seen)}, {_limits(row)}; 'kind: sporadic' hands out the newest, and a reader with a"
+        " shorter period than the writer's reads such blocks away"
+    )
 
 
 def _limits(row: Row) -> str:

@@ -640,6 +640,57 @@ def test_a_block_with_other_content_than_was_written_is_the_systems_doing(tmp_pa
     assert "q: 1 blocks read with other content than was written" in verdict.reasons
 
 
+def backlogged(stopped: bool = True, later: int = 0, jobs: int = 60) -> Recording:
+    """As `piped`, but b serves none of the jobs 5 and 6, and reads blocks in their order from then on.
+
+    `stopped`: the machine stops the core of b meanwhile. `later`: b serves no more jobs, from job 30 on, of
+    its own.
+    """
+    tasks = {"a": {}, "b": {"offset_ns": 50 * US, "core": "m1"}}
+    recording = Recording(tasks, channels=CHANNELS, chains=CHAINS)
+    block = 0
+    for seq in range(jobs):
+        recording.job("a", seq, 1 * US, 10 * US)
+        recording.operation("a", seq, 0, 1, seq + 1, seq * 100 * US + 9 * US)
+        if seq in (5, 6) or 30 <= seq < 30 + later:
+            recording.job("b", seq, 0, 0)
+            continue
+        block += 1
+        recording.job("b", seq, 1 * US, 20 * US)
+        recording.operation("b", seq, 0, 0, block, seq * 100 * US + 51 * US)
+    if stopped:
+        recording.event(DISTURBED, 745 * US, 200 * US, core="m1", why=STOPPED)
+    return recording
+
+
+def test_blocks_that_the_machine_left_in_a_channel_are_subtracted_from_its_chains(tmp_path: Path) -> None:
+    bounds = Bounds((Limit("c", "reaction", 200 * US, "theorem 11"),))
+    verdict = judge(backlogged().write(tmp_path / "raw"), bounds, undecided_above=0.5)
+    reaction = row(verdict, "c", "reaction")
+    # Two blocks wait for ever: 169 us and two periods.
+    assert reaction.seen == 369 * US and reaction.outcome == "disturbed" and reaction.left_behind > 40
+    assert reaction.undisturbed == 169 * US
+    assert verdict.ok == "undecided", verdict.reasons
+    (said,) = (reason for reason in verdict.reasons if reason.startswith("chain c, reaction: "))
+    assert "too long by the wait behind blocks that a disturbance left in a channel" in said
+    assert "'kind: sporadic' hands out the newest" in said
+    assert not any("a defect" in reason for reason in verdict.reasons)
+
+
+def test_what_is_too_long_without_the_blocks_that_the_machine_left_is_the_systems(tmp_path: Path) -> None:
+    # One more block waits from job 30 on, which no disturbance left there; and a limit that was never kept.
+    for name, recording, limit in (
+        ("more", backlogged(later=1), 200),
+        ("never", backlogged(), 168),
+        ("undisturbed", backlogged(stopped=False), 200),
+    ):
+        bounds = Bounds((Limit("c", "reaction", limit * US, "theorem 11"),))
+        verdict = judge(recording.write(tmp_path / name), bounds)
+        reaction = row(verdict, "c", "reaction")
+        assert verdict.ok == "not held" and reaction.outcome in ("late", "above bound"), name
+        assert reaction.above, name
+
+
 def test_a_chain_that_never_ends_is_late_by_the_end_of_the_recording(tmp_path: Path) -> None:
     recording = piped()
     recording.operations = [o for o in recording.operations if not (o[3] == 1 and o[2] > 5)]
