@@ -52,6 +52,11 @@ struct InOrder {
     struct Reader {
         Reader(typename C::Shared& shared, std::uint32_t /*index*/) : end(shared) {}
         Status get(Numbered<T>& block, Ticks /*as_of*/) noexcept { return end.try_read(block); }
+        // Takes out what waits, unread. `spare`: room for a block.
+        void discard(Numbered<T>& spare) noexcept {
+            while (end.try_read(spare) == Status::ok) {
+            }
+        }
         typename C::Reader end;
     };
     struct Writer {

@@ -81,10 +81,12 @@ class TaskRunner {
     TaskRunner(const TaskSetup& setup, RingWriter& record) noexcept
         : setup_(setup), record_(&record), takes_inputs_(setup.rows != nullptr || setup.read_count != 0) {}
 
-    // Takes up the values of another mode; between two jobs.
+    // Takes up the values of another mode; between two jobs. `write_count`: the first writes, which are those
+    // of the mode.
     void enter(std::uint16_t core, Ticks period, Ticks deadline, Ticks give_up, OnMiss on_miss,
-               const Computation& computation) noexcept {
+               const Computation& computation, std::uint32_t write_count) noexcept {
         setup_.computation = computation;
+        setup_.write_count = write_count;
         setup_.core = core;
         setup_.period = period;
         setup_.deadline = deadline;

@@ -186,7 +186,9 @@ class Steps final : public vt::Observer {
         advance(now);
         system_ = &given_.modes.modes[mode];
         for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
-            if (!config_.image.task(mode, i).rests) {
+            if (config_.image.task(mode, i).rests) {
+                tasks_[i].prepared->discard_for(mode);
+            } else {
                 tasks_[i].prepared->enter(mode);
             }
         }

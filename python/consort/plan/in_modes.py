@@ -13,6 +13,7 @@ from consort.model.document import Location
 from consort.model.kinds import SEMANTICS, STAND_IN
 from consort.model.sources import FileInput
 from consort.plan.fail_over import Refuse, fail_over_problems
+from consort.plan.over_links import link_of
 from consort.plan.targets import Target, not_whole
 from consort.plan.types import Plan, PlannedChannel, PlannedCore, PlannedTask
 
@@ -138,7 +139,7 @@ def mode_problems(
     yield from _times(whole, target, refuse)
     if target.executes:
         yield from _readers(modes, refuse)
-        yield from _without_readers(modes, refuse)
+        yield from _without_ends(modes, refuse)
         yield from _rows(modes, refuse)
     if target.name == "linux":
         yield from _processes(modes, refuse)
@@ -155,20 +156,25 @@ def _times(whole: System, target: Target, refuse: Refuse) -> Iterator[BadInput]:
             yield refuse(place, not_whole(time.picoseconds, target.name))
 
 
-def _without_readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
-    """A run's channels are there in all of its modes, and nothing empties them at a change."""
-    known = {name: channel for made in modes.values() for name, channel in made.channels.items()}
+def _without_ends(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
+    """Checks mailboxes and queues that a mode has not: nobody writes there, and the reader takes out what is
+    left. A device writes on, and a link may have blocks under way."""
+    known = {name: (made, channel) for made in modes.values() for name, channel in made.channels.items()}
     for mode, made in modes.items():
-        for name, channel in known.items():
-            writer, taken = channel.writer, SEMANTICS[channel.implementation].read == "oldest"
-            if name in made.channels or channel.exchange_of or writer not in made.tasks or not taken:
+        for name, (there, channel) in known.items():
+            taken = SEMANTICS[channel.implementation].read == "oldest"
+            if name in made.channels or channel.exchange_of or not taken:
                 continue
-            readers = " and ".join(map(repr, channel.readers))
+            if link_of(there, channel) is not None:
+                why = f"its last blocks may be on the link {channel.memory!r} when this mode begins"
+            elif channel.writer in there.devices:
+                why = f"the device {channel.writer!r} goes on writing"
+            else:
+                continue
             yield refuse(
                 ("modes", mode),
-                f"{writer!r} goes on writing {name!r} in this mode, where {readers} rests: its blocks would"
-                f" be dropped, and old ones read after the next change; let {writer!r} rest, too, or write"
-                " 'kind: sporadic' for the channel",
+                f"an end of {name!r} rests in this mode, and {why}: blocks would be read after the next"
+                " change; let all of its tasks go on, or write 'kind: sporadic'",
             )
 
 

@@ -244,7 +244,14 @@ ROWS: tuple[Row, ...] = (
     _row("Scheduling supply", "", "the whole core", "AARRR.", "18"),
     _row("Supply kind budget period", "word, time", "required", "AARRR.", "18"),
     # Modes.
-    _row("Mode tasks overrides", "", "all tasks; nothing differs", "AASSA.", "23"),
+    _row(
+        "Mode tasks overrides",
+        "",
+        "all tasks; nothing differs",
+        "AASSA.",
+        "23",
+        "A mailbox or queue of which an end rests is emptied when the mode begins, and nobody writes there.",
+    ),
     _row(
         "Override period min_interarrival deadline offset jitter priority preemption_threshold wcet bcet on"
         " execution master",

@@ -376,22 +376,24 @@ class TestModes:
             alone = plan(described, "linux", mode="one", stand_ins=True).cores["m-0"]
             assert alone.time_base == time_base and not alone.wakes_late
 
-    def test_blocks_have_a_reader_in_each_mode(self) -> None:
-        tasks = {"a": {"writes": ["x"]}, "b": {"reads": ["x"]}}
-        for kind, rests, wrong in (
-            ("periodic", "b", True),
-            ("sporadic", "b", False),
-            ("periodic", "a", False),
+    def test_no_block_comes_to_a_reader_that_rests(self) -> None:
+        reader = {"b": {"reads": ["x"]}}
+        both = {"a": {"writes": ["x"]}, **reader, "c": {}}
+        for tasks, kind, rests, wrong in (
+            (both, "periodic", "b", ""),
+            (both, "queue", "a", ""),
+            ({**reader, "c": {}}, "queue", "b", "the device 'd' goes on writing"),
+            ({**reader, "c": {}}, "sporadic", "b", ""),
         ):
             two = {"tasks": [name for name in tasks if name != rests]}
-            described = self.changing(
-                tasks, two, channels={"x": {"kind": kind, "size": "8B", "memory": "shm"}}
-            )
+            channel = {"kind": kind, "size": "8B", "memory": "shm"}
+            channel |= {"capacity": 4} if kind == "queue" else {}
+            channel |= {} if "a" in tasks else {"from": "d"}
+            described = self.changing(tasks, two, channels={"x": channel}, devices={"d": {"kind": "x"}})
             for target in ("linux", "virtual"):
                 found = refused(described, target, stand_ins=True)
-                assert [line[:36] for line in found] == (
-                    ["modes.two: 'a' goes on writing 'x' i"] if wrong else []
-                ), (kind, rests, found)
+                assert all(line.startswith("modes.two: an end of 'x' rests") for line in found)
+                assert [wrong in line for line in found] == ([True] if wrong else []), (kind, rests, found)
             assert refused(described, "analysis") == []
 
     def test_times_of_changes_are_whole_nanoseconds(self) -> None:

@@ -158,9 +158,8 @@ def _follow(chance: random.Random, data: dict[str, Any]) -> None:
 def _change(chance: random.Random, data: dict[str, Any]) -> None:
     """Two modes; a request comes in a slot that nobody has."""
     names = list(data["tasks"])
-    ends = {name for name, task in data["tasks"].items() if task.keys() & {"reads", "writes", "arrival"}}
-    free = [name for name in names if name not in ends]
-    left = [name for name in names if name not in chance.sample(free, min(1, len(free)))]
+    rests = chance.choice(names)
+    left = [name for name in names if name != rests]
     changed = chance.choice(left)
     data["modes"] = {
         "one": {"tasks": names},

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from consort.model import load_system
 from consort.record import Ran, RawRun, Run, RunWriter
+from consort.record.status import OPERATIONS
 from consort.record.stays import Stay, stays_of
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
@@ -84,6 +85,65 @@ def described(folder: Path, requests: Sequence[tuple[int, str]], *, jobs: int = 
         "run": {"iterations": jobs, "time_base": "sleep", "interference": []},
     }
     return write(folder, {**parts, **more})
+
+
+def resting(folder: Path) -> Path:
+    """A writer and a reader of a mailbox and of a queue that is never empty; one rests, then the other."""
+    task = {"period": "10ms", "wcet": "50us", "bcet": "10us", "step": "stand-in"}
+    channel = {"memory": "shm", "size": "16B"}
+    parts = {
+        "assumed": "for a test",
+        "tasks": {
+            "writer": {**task, "on": "master-0", "writes": ["box", "line"]},
+            "reader": {**task, "on": "master-1", "offset": "5ms", "reads": ["box", "line"]},
+        },
+        "channels": {
+            "box": {**channel, "kind": "periodic"},
+            "line": {**channel, "kind": "queue", "capacity": 8},
+        },
+        "modes": {
+            "both": {"tasks": ["writer", "reader"]},
+            "one": {"tasks": ["writer"]},
+            "two": {"tasks": ["reader"]},
+        },
+        "mode_changes": {
+            "start": "both",
+            "agreement": "1ms",
+            # Each time a block is left.
+            "requests": [
+                {"at": "103ms", "to": "one"},
+                {"at": "203ms", "to": "both"},
+                {"at": "303ms", "to": "two"},
+                {"at": "403ms", "to": "both"},
+            ],
+        },
+        "run": {"iterations": 60, "time_base": "sleep", "interference": []},
+    }
+    return write(folder, parts)
+
+
+def left_over(found: RanModes) -> list[str]:
+    """Operations on channels of which an end rests, and blocks of one stay that were read in another."""
+    begins = [stay.begin for stay in found.stays]
+    operations = np.array(found.raw.tables["operations"].rows)
+    operations = operations[np.argsort(operations["time"], kind="stable")]
+    wrong, written, newest = [], {}, {}
+    for one in operations:
+        stay = max(bisect_right(begins, int(one["time"])) - 1, 0)
+        kind, mode = OPERATIONS[one["kind"]], found.modes[found.stays[stay].mode]
+        key = int(one["channel"])
+        block = (key, int(one["sequence"]))
+        if kind == "write":
+            written[block] = stay
+            if mode != "both":
+                wrong.append(f"block {block} is written in mode {mode}")
+        elif kind != "read":
+            wrong.append(f"block {block}: {kind}")
+        elif block[1] != newest.get(key, 0):
+            newest[key] = block[1]
+            if written.get(block) != stay:
+                wrong.append(f"block {block} of stay {written.get(block)} is read in stay {stay}")
+    return wrong
 
 
 PLAYED = """\

@@ -12,7 +12,7 @@ from consort import _engine
 from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
 from consort.report.terminal import verdict_lines
-from modes_support import RanModes, described, misplaced, playing, ran_modes, value_of
+from modes_support import RanModes, described, left_over, misplaced, playing, ran_modes, resting, value_of
 from run_support import as_executed, consort
 
 REQUESTS = [(105_000, "second"), (207_000, "first"), (208_000, "second"), (333_333, "first")]
@@ -134,6 +134,12 @@ def test_no_time_passes_between_modes_of_jobs(found: RanModes) -> None:
         inside = (jobs["release"] >= stay.begin) & (jobs["release"] < stay.end)
         assert (jobs["finish"][inside] <= stay.idle).all()
         assert (jobs["release"][inside] < stay.requested).all()
+
+
+def test_no_block_outlives_a_mode_in_which_an_end_rests(tmp_path: Path) -> None:
+    found = ran_modes(resting(tmp_path / "m"), key="local-off", target="virtual")
+    assert found.reasons == [] and len(found.stays) == 5
+    assert left_over(found) == []
 
 
 def test_a_recording_is_played_at_its_speed_in_each_mode(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from consort.plan import plan_in_modes
 from consort.record.status import EVENTS
 from consort.run import Options, prepare
 from effort import PATIENCE
-from modes_support import RanModes, described, misplaced, playing, ran_modes, value_of
+from modes_support import RanModes, described, left_over, misplaced, playing, ran_modes, resting, value_of
 from run_support import CONSORT, beside_time, consort, no_process_left, processes, silent, wait_for
 
 pytestmark = pytest.mark.realtime
@@ -99,6 +99,12 @@ def test_every_policy_changes_modes(tmp_path: Path, policy: str) -> None:
     for task in ("mover", "away", "extra"):
         outputs = found.outputs(task)
         assert outputs == value_of(len(outputs)), task
+
+
+def test_no_block_outlives_a_mode_in_which_an_end_rests(tmp_path: Path) -> None:
+    found = ran_modes(resting(tmp_path / "m"), key="local-off", time_scale=SCALE)
+    checked(found)
+    assert left_over(found) == []
 
 
 def test_a_recording_is_played_at_its_speed_in_each_mode(tmp_path: Path) -> None:

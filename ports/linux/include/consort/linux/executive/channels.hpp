@@ -59,6 +59,8 @@ struct ReadSource {
     // Its own state, for a process of the run that goes on with it, where the region lies at the same place;
     // empty: nothing.
     virtual std::span<std::byte> kept() noexcept { return {}; }
+    // Takes out what waits in it, unread.
+    virtual void discard() noexcept {}
     // Another mode of its task, between two jobs.
     virtual void enter_mode(std::uint32_t /*mode*/) noexcept {}
 };
@@ -88,7 +90,24 @@ struct SourceOf final : ReadSource {
     explicit SourceOf(Arguments&&... arguments) : end(std::forward<Arguments>(arguments)...) {}
     Transferred read(std::byte* to, Ticks as_of) noexcept override { return end.read(to, as_of); }
     std::span<std::byte> kept() noexcept override { return bytes_of(end); }
+    void discard() noexcept override {
+        if constexpr (requires { end.end.discard(end.block); }) {
+            end.end.discard(spare);
+        }
+    }
     End end;
+
+  private:
+    struct Nothing {};
+    template <class E>
+    static auto spare_of() {
+        if constexpr (requires(E & e) { e.end.discard(e.block); }) {
+            return decltype(E::block){};
+        } else {
+            return Nothing{};
+        }
+    }
+    [[no_unique_address]] decltype(spare_of<End>()) spare{};
 };
 template <class End>
 struct TargetOf final : WriteTarget {

@@ -183,6 +183,18 @@ struct RunConfig {
         }
         return false;
     }
+    // True if tasks have ends of a channel in a mode.
+    [[nodiscard]] bool carries(std::uint32_t mode, std::uint32_t channel) const {
+        for (std::uint32_t task = 0; task < image.head().tasks; ++task) {
+            const plan::Rows& ends = image.task(mode, task).ends;
+            for (std::uint32_t e = ends.first; e < ends.first + ends.count; ++e) {
+                if (image.end(e).channel == channel) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
     // A process follows one policy in all modes that use its core: an image with another one is refused.
     [[nodiscard]] plan::Policy policy(std::uint32_t core) const {
         for (std::uint32_t mode = 0; mode < image.head().modes; ++mode) {

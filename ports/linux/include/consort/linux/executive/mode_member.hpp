@@ -137,6 +137,9 @@ class TaskMember {
     // Another core goes on with the task: it is given away, if it is here.
     void leave() noexcept {
         const std::uint32_t next = core_in(member_.step());
+        if (active_ && next == plan::none) {
+            task_->discard_for(member_.step().mode);
+        }
         active_ = false;
         if (sides_->size() > 1 && hand_over_.mine() && next != plan::none && next != core_) {
             line_->prepared.store(std::max<Ticks>(since_idle(Clock::now()), 1), std::memory_order_relaxed);

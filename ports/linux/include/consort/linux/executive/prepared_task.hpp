@@ -200,6 +200,7 @@ class PreparedTask {
         bind(config, catalogue, region, devices);
         setup.reads = reads_.data();
         setup.read_count = static_cast<std::uint32_t>(reads_.size());
+        all_writes_ = writes_;
         setup.writes = writes_.data();
         setup.write_count = static_cast<std::uint32_t>(writes_.size());
         if (control != nullptr) {
@@ -247,6 +248,13 @@ class PreparedTask {
     void enter(std::uint32_t mode) noexcept {
         plan_ = &run_->image.task(mode, index_);
         take_levels(mode);
+        discard_for(mode);
+        writes_.clear();
+        for (const app::WriteEnd& end : all_writes_) {
+            if (!without_ends(mode, end.channel)) {
+                writes_.push_back(end);
+            }
+        }
         input_step_ = config_->input_steps.in(mode);
         for (const auto& source : sources_) {
             source->enter_mode(mode);
@@ -265,9 +273,18 @@ class PreparedTask {
         const app::Computation there{this, &begin_remote, &finish_remote};
         runner_.enter(static_cast<std::uint16_t>(plan_->core), ticks_of(plan_->period),
                       ticks_of(plan_->deadline), ticks_of(plan_->give_up), plan_->on_miss,
-                      away ? there : here);
+                      away ? there : here, static_cast<std::uint32_t>(writes_.size()));
         if (stand_in_ != nullptr) {
             stand_in_->enter(*plan_);
+        }
+    }
+    // What it has not read of mailboxes and queues of which an end rests in a mode: nobody reads it after
+    // that mode, and nobody writes there in it.
+    void discard_for(std::uint32_t mode) noexcept {
+        for (std::size_t i = 0; i < reads_.size(); ++i) {
+            if (without_ends(mode, reads_[i].channel)) {
+                sources_[i]->discard();
+            }
         }
     }
     // Its state is here, wherever it was computed last. Between two jobs, none of which is under way.
@@ -428,6 +445,13 @@ class PreparedTask {
         most_urgent_ = run_->most_urgent(mode, index_);
         sleeps_ = remote_ != nullptr && plan_->worker != plan::none && run_->waits_asleep(mode, plan_->core);
         worker_sleeps_ = plan_->worker != plan::none && run_->waits_asleep(mode, plan_->worker);
+    }
+    [[nodiscard]] bool without_ends(std::uint32_t mode, std::uint16_t channel) const noexcept {
+        if (channel == app::no_channel || run_->carries(mode, channel)) {
+            return false;
+        }
+        const plan::ChannelKind kind = run_->image.channel(channel).kind;
+        return kind == plan::ChannelKind::mailbox || kind == plan::ChannelKind::queue;
     }
     [[nodiscard]] bool by_arrivals() const noexcept { return plan_->arrival != plan::none; }
     std::unique_ptr<LocalStep> local_step(const Catalogue& catalogue) {
@@ -603,7 +627,8 @@ class PreparedTask {
     app::Draw draw_;
     std::unique_ptr<LockedBuffer> rows_;
     std::vector<app::ReadEnd> reads_;
-    std::vector<app::WriteEnd> writes_;
+    std::vector<app::WriteEnd> all_writes_;
+    std::vector<app::WriteEnd> writes_;  // of the present mode
     std::vector<std::shared_ptr<ReadSource>> sources_;
     std::vector<std::shared_ptr<WriteTarget>> targets_;
     std::vector<std::shared_ptr<Device>> device_owners_;
