@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's ingress controller of one link: frames into single requests, each with the segment that it names. The segment is
-// read a cycle before the request shows, and stays what it was then: a request that shows is under way.
+// read a cycle before the request shows, and stays what it was then: a request that shows is under way. While data of a frame still come,
+// the next one's first request goes on its way, so that it finds its data at once.
 //
 // Where offsets have more than 28 bits, a frame whose first unit has their upper bits is taken together with that unit.
 // Interface: frame_* and unit_* from the link; request_* with its segment and data_* to the issuer.
 // Parameters: Segments.
-// Throughput: a request a cycle; of a pair of requests one in each of two cycles.
+// Throughput: a request a cycle; of a pair of requests one in each of two cycles; a unit of data a cycle, with none lost between frames.
 // Latency: the first request of a frame that finds none before it shows in the next cycle, others within three.
 // Assumes: nothing of the other end.
 // Held by: proof tests/rtl/formal/request_splitter_check.sv, tests/rtl/test_proofs.py.
@@ -41,6 +42,13 @@ module consort_request_splitter
   request_meta_t meta, arrives;
   request_t pushed, queued, arrived, looked;
   logic [4:0] units_q, pairs_q;  // of the frame at hand, to come; those of requests in pairs come first
+  logic [4:0] head_units, head_pairs;      // of the frame that shows
+  logic [4:0] next_units_q, next_pairs_q;  // of the one behind the frame at hand, where next_q
+  logic next_q, ahead, at_last, head_taken, pair_taken;
+  // Units of the frame that came in last, beyond those that its requests want; modulo more than they can want.
+  logic [9:0] spare_q;
+  logic [4:0] wants, wants_q;    // of the request that came in a cycle before, with the unit that brought it
+  logic wants_some_q;
   logic at_head, at_pairs, odd_q;
   logic push, queue_ready, queue_empty, queue_valid, direct, free, drops;
   logic highs;  // the frame that shows brings the upper bits of its offsets in a unit, which shows too
@@ -53,7 +61,7 @@ module consort_request_splitter
     assign lone = frame_units_i == '0;
     assign highs = meta.highs && !lone;
     always_ff @(posedge clk_i) begin
-      if (at_head) highs_q <= highs ? unit_i >> HighWidth : '0;
+      if (at_head || ahead) highs_q <= highs ? unit_i >> HighWidth : '0;
       else if (at_pairs && push && queue_ready) highs_q <= highs_q >> HighWidth;
     end
   end else begin : gen_low
@@ -63,15 +71,22 @@ module consort_request_splitter
     assign highs = 1'b0;
     assign highs_q = '0;
   end
+  assign head_units = frame_units_i - 5'(highs);
+  assign head_pairs = ({1'b0, meta.extra} + 5'd1) >> 1;
   assign at_head = units_q == '0;
   assign at_pairs = pairs_q != '0 && !at_head;
-  assign head_ready = at_head && queue_ready && (!highs || unit_valid_i);
+  assign head_ready = (at_head || ahead) && queue_ready && (!highs || unit_valid_i);
+  assign head_taken = frame_valid_i && head_ready;
+  assign pair_taken = at_pairs && !odd_q && unit_valid_i && queue_ready;
+  assign at_last = units_q == 5'd1 && unit_valid_i && unit_ready_o;
   assign frame_ready_o = head_ready;
   // Units that no request of their frame wants: its sender counts wrongly. Once they are unwanted, a frame's units stay so.
   assign drops = unwanted_q && !at_head;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) unwanted_q <= 1'b0;
-    else unwanted_q <= !at_head && !at_pairs && queue_empty && !request_valid_o && data_idle_i && !drain_i;
+    else
+      unwanted_q <= !at_head && !at_pairs && !next_q && spare_q != '0 && queue_empty && !request_valid_o && data_idle_i &&
+          !drain_i;
   end
   assign unit_ready_o = data_taken_i || (odd_q && queue_ready) || drops || (highs && head_ready && frame_valid_i);
   // A write that wants data while requests of a frame wait for room is of a frame before that one: its data do not come.
@@ -79,12 +94,12 @@ module consort_request_splitter
   assign data_valid_o = unit_valid_i && !at_head && !at_pairs && !drain_i;
 
   // A frame's first request goes past the queue where nothing waits.
-  assign direct = !request_valid_o && queue_empty && !frame_waited_i && !highs;
+  assign direct = at_head && !request_valid_o && queue_empty && !frame_waited_i && !highs;
   assign free = !request_valid_o || request_taken_i;
 
   always_comb begin
     pushed = lone ? lone_read_of(meta) : request_from(meta.first, highs ? unit_i[HighBits-1:0] : '0);
-    push = at_head && frame_valid_i && !direct && (!highs || unit_valid_i);
+    push = (at_head || ahead) && frame_valid_i && !direct && (!highs || unit_valid_i);
     if (odd_q) begin
       pushed = request_from(short_t'(unit_i[127:64]), highs_q[HighBits-1:0]);
       push = pushed.op != OpNone;
@@ -117,7 +132,7 @@ module consort_request_splitter
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) request_valid_o <= 1'b0;
     else if (drain_i) request_valid_o <= 1'b0;
-    else if (free) request_valid_o <= queue_valid || (direct && at_head && frame_valid_i);
+    else if (free) request_valid_o <= queue_valid || (direct && frame_valid_i);
   end
 
   always_ff @(posedge clk_i) begin
@@ -138,18 +153,53 @@ module consort_request_splitter
       pairs_q <= '0;
       odd_q   <= 1'b0;
     end else if (at_head) begin
-      if (frame_valid_i && head_ready) begin
-        units_q <= frame_units_i - 5'(highs);
-        pairs_q <= ({1'b0, meta.extra} + 5'd1) >> 1;
+      if (head_taken) begin
+        units_q <= head_units;
+        pairs_q <= head_pairs;
       end
     end else begin
-      if (unit_valid_i && unit_ready_o) units_q <= units_q - 5'd1;
-      if (odd_q && queue_ready) begin
-        odd_q   <= 1'b0;
-        pairs_q <= pairs_q - 5'd1;
-      end else if (at_pairs && unit_valid_i && queue_ready) begin
-        odd_q <= 1'b1;
+      if (at_last && (next_q || head_taken)) begin
+        units_q <= next_q ? next_units_q : head_units;
+        pairs_q <= next_q ? next_pairs_q : head_pairs;
+      end else begin
+        if (unit_valid_i && unit_ready_o) units_q <= units_q - 5'd1;
+        if (odd_q && queue_ready) pairs_q <= pairs_q - 5'd1;
       end
+      if (odd_q && queue_ready) odd_q <= 1'b0;
+      else if (pair_taken) odd_q <= 1'b1;
     end
+  end
+
+  // ---- The first request of the next frame, while data of the one at hand still come ----
+
+  // Only where the frame at hand has exactly the units that its requests want: else where its end is decides what becomes of them.
+
+  assign ahead = !at_head && pairs_q == '0 && !next_q && spare_q == '0 && !wants_some_q && !highs;
+  // As consort_request_issuer takes them, whether the request is good or not.
+  assign wants = pushed.op == OpRead ? 5'd0 :
+      {1'b0, pushed.len[3:0]} + 5'd1 + (pushed.op != OpWriteStrobe ? 5'd0 : pushed.len[3:0] > 4'd7 ? 5'd2 : 5'd1);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      next_q <= 1'b0;
+      wants_some_q <= 1'b0;
+    end else if (drain_i) begin
+      next_q <= 1'b0;
+      wants_some_q <= 1'b0;
+    end else begin
+      if (at_last) next_q <= 1'b0;
+      else if (head_taken && !at_head) next_q <= head_units != '0;
+      wants_some_q <= head_taken || pair_taken || (odd_q && queue_ready && push);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (head_taken) begin
+      next_units_q <= head_units;
+      next_pairs_q <= head_pairs;
+    end
+    wants_q <= wants + 5'(pair_taken);
+    if (head_taken) spare_q <= 10'(head_units);
+    else if (wants_some_q) spare_q <= spare_q - 10'(wants_q);
   end
 endmodule

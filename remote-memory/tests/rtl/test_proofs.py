@@ -443,8 +443,8 @@ WRONG_VERSIONS = [
     ("request_splitter", "!request_valid_o && queue_empty && ", "!request_valid_o && "),
     (
         "request_splitter",
-        "push = at_head && frame_valid_i && !direct && ",
-        "push = at_head && frame_valid_i && ",
+        "push = (at_head || ahead) && frame_valid_i && !direct && ",
+        "push = (at_head || ahead) && frame_valid_i && ",
     ),
     ("request_splitter", "push = pushed.op != OpNone;", "push = 1'b1;"),
     ("request_splitter", "!at_head && !at_pairs && !drain_i", "!at_head && !drain_i"),
@@ -466,6 +466,22 @@ WRONG_VERSIONS = [
         "    end else if (drain_i) begin\n      units_q <= units_q;",
     ),
     ("request_splitter", ".clear_i(drain_i)", ".clear_i(1'b0)"),
+    # The next frame's first request, while data of the one at hand come.
+    ("request_splitter", "&& spare_q == '0 && !wants_some_q &&", "&& !wants_some_q &&"),
+    ("request_splitter", "spare_q == '0 && !wants_some_q &&", "spare_q == '0 &&"),
+    ("request_splitter", "ahead = !at_head && pairs_q == '0 && !next_q", "ahead = !at_head && pairs_q == '0"),
+    ("request_splitter", "ahead = !at_head && pairs_q == '0 &&", "ahead = !at_head &&"),
+    ("request_splitter", "at_last && (next_q || head_taken)", "at_last && next_q"),
+    ("request_splitter", "if (at_last) next_q <= 1'b0;\n      else if", "if"),
+    ("request_splitter", "next_q <= head_units != '0;", "next_q <= 1'b1;"),
+    ("request_splitter", "wants_q <= wants + 5'(pair_taken);", "wants_q <= wants;"),
+    ("request_splitter", "pushed.len[3:0] > 4'd7 ? 5'd2", "pushed.len[3:0] > 4'd8 ? 5'd2"),
+    ("request_splitter", "!at_pairs && !next_q && spare_q != '0", "!at_pairs && spare_q != '0"),
+    (
+        "request_splitter",
+        "    end else if (drain_i) begin\n      next_q <= 1'b0;",
+        "    end else if (drain_i) begin",
+    ),
     # The upper bits of wide offsets, and the unit that they come in.
     ("request_splitter wide", "highs ? unit_i >> HighWidth : '0;", "highs ? unit_i : '0;"),
     ("request_splitter wide", "if (at_pairs && push && queue_ready) highs_q", "if (1'b0) highs_q"),
@@ -474,6 +490,7 @@ WRONG_VERSIONS = [
     ("request_splitter wide", "!frame_waited_i && !highs;", "!frame_waited_i;"),
     ("request_splitter wide", "lone ? lone_read_of(arrives) : ", ""),
     ("request_splitter wide", "meta.highs && !lone", "meta.highs"),
+    ("request_splitter wide", "!wants_some_q && !highs;", "!wants_some_q;"),
     ("request_rights", "segment_i.generation == request_i.handle.generation &&", ""),
     ("request_rights", "request_i.offset[OffsetWidth-1:12] <= segment_i.last", "1'b1"),
     (

@@ -2,7 +2,8 @@
 // The mBlock's frames of requests, with one request followed: it comes out once, as it is, after exactly those before it, within
 // three cycles where nothing is before it, with the segment that it names as it was in the cycle before it showed; it stays, with
 // that segment, until it is taken. A frame's units are asked for only when the frame was taken, the next frame only when they all
-// were; units of requests go first, and those behind them show as data when all its requests were taken out; those that nobody
+// were, or where of this one all requests came in and exactly the units are left that they want: one frame then, whose units come behind those;
+// units of requests go first, and those behind them show as data when all its requests were taken out; those that nobody
 // wants are dropped. With each request goes whether AXI4 has such a burst. After a drain nothing of before shows.
 // The upper bits of wide offsets are those of the unit that was taken with the frame, in the order of its
 // requests, or of the header where that is all of the frame, or 0.
@@ -59,7 +60,12 @@ module request_splitter_check
   logic [3:0] place_q;          // of the frame's next request
   logic [HighBits-1:0] upper;
   logic [4:0] units, pairs, pairs_q, data_q;  // units of the frame at hand, to come: of requests, and of data
-  logic idle_q;                 // in the cycle before nobody wanted the frame's data
+  logic idle_q;                 // in the cycle before nobody wanted the frame's data, and it has more than are wanted
+  logic next_q, settled_q;      // the first request of the frame behind it came in; none came in in the cycle before
+  logic [4:0] next_pairs_q, next_data_q;
+  logic [9:0] wanted_q;         // units of the frame that came in last, its pairs and what the requests want that came in
+  logic [4:0] last_units_q;     // all units of it
+  logic at_head, last_unit, exact;
   logic half_q;                 // of the pair at hand the lower one came in
   logic [3:0] inside_q, before_q;
   logic follows_q;
@@ -101,6 +107,17 @@ module request_splitter_check
     whole.op = of.op;
   endfunction
 
+  // Units of data that are taken for a request, whether it is good or not.
+  function automatic logic [9:0] data_of(request_t of);
+    logic [9:0] beats;
+    if (of.op == OpRead) return 10'd0;
+    beats = 10'(of.len % 8'd16) + 10'd1;
+    return of.op == OpWriteStrobe ? beats + (beats + 10'd7) / 10'd8 : beats;
+  endfunction
+
+  assign at_head = pairs_q == '0 && data_q == '0;
+  assign last_unit = takes_unit && !at_head && pairs_q + data_q == 5'd1;
+  assign exact = pairs_q == '0 && wanted_q == 10'(last_units_q);
   assign meta = request_meta_t'(frame_meta);
   assign pairs = (5'(meta.extra) + 5'd1) >> 1;
   assign low = short_t'(unit[63:0]);
@@ -140,17 +157,31 @@ module request_splitter_check
       data_q <= '0;
       inside_q <= '0;
       hidden_q <= '0;
-      {idle_q, half_q, follows_q, waits_q, unit_waits_q} <= '0;
+      {idle_q, half_q, follows_q, waits_q, unit_waits_q, next_q} <= '0;
+      settled_q <= 1'b1;
     end else begin
-      idle_q <= pairs_q == '0 && data_q != '0 && data_idle && inside_q == '0;
+      idle_q <= pairs_q == '0 && data_q != '0 && data_idle && inside_q == '0 && !next_q && !exact;
+      settled_q <= !comes_in;
       waits_q <= request_valid && !request_taken;
       unit_waits_q <= unit_valid && !unit_ready;
       hidden_q <= inside_q != '0 && !request_valid ? hidden_q + 2'd1 : '0;
       inside_q <= inside_q + 4'(comes_in) - 4'(goes_out);
       if (takes_frame) begin
+        highs_q <= highs ? unit : '0;
+        next_pairs_q <= pairs < units ? pairs : units;
+        next_data_q <= pairs < units ? units - pairs : '0;
+        last_units_q <= units;
+        wanted_q <= data_of(comes);
+      end else if (comes_in) begin
+        wanted_q <= wanted_q + data_of(comes) + 10'(!half_q);
+      end
+      next_q <= !last_unit && (next_q || (takes_frame && !at_head && units != '0));
+      if (takes_frame && (at_head || last_unit)) begin
         pairs_q <= pairs < units ? pairs : units;
         data_q <= pairs < units ? units - pairs : '0;
-        highs_q <= highs ? unit : '0;
+      end else if (last_unit && next_q) begin
+        pairs_q <= next_pairs_q;
+        data_q <= next_data_q;
       end else if (takes_unit) begin
         if (pairs_q != '0) pairs_q <= pairs_q - 5'd1;
         else data_q <= data_q - 5'd1;
@@ -205,19 +236,33 @@ module request_splitter_check
       if (request_valid) assert (legal_shown == burst_of_axi4(request));
       assert (hidden_q != 2'd3 && (hidden_q != 2'd2 || request_valid));
       // Frames and units.
-      if (takes_frame) assert (pairs_q == '0 && data_q == '0 && (!highs || takes_unit));
-      if (takes_unit && takes_frame) assert (highs);
+      if (takes_frame && at_head) assert (!highs || takes_unit);
+      if (takes_frame && !at_head) assert (exact && !next_q && !highs);
+      if (takes_unit && at_head) assert (takes_frame && highs);
       else if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && (data_taken || idle_q));
       if (unit_valid && pairs_q == '0 && data_q != '0 && idle_q) assert (unit_ready);
       // No data come while requests of a later frame wait for room: who holds the room would wait for them.
       assert (data_none == (pairs_q == '0 ? data_q == '0 : !dut.queue_ready));
       assert (data_valid == (unit_valid && pairs_q == '0 && data_q != '0));
-      if (inside_q < 4'(Depth)) assert (frame_ready == (pairs_q == '0 && data_q == '0 && (!highs || unit_valid)));
+      if (inside_q < 4'(Depth)) begin
+        assert (frame_ready == (at_head ? !highs || unit_valid : exact && settled_q && !next_q && !highs));
+      end
       if (inside_q < 4'(Depth) && unit_valid && pairs_q != '0) assert (half_q ? unit_ready : comes_in);
 `ifdef PROVE
       // About its state.
       assert (dut.units_q == pairs_q + data_q && dut.odd_q == half_q && dut.unwanted_q == idle_q);
-      if (idle_q) assert (pairs_q == '0 && inside_q == '0);
+      if (idle_q) assert (pairs_q == '0 && inside_q == '0 && !next_q && !exact);
+      assert (dut.next_q == next_q && dut.wants_some_q == !settled_q);
+      if (!settled_q) assert (inside_q != '0);
+      if (next_q) begin
+        assert (!at_head && pairs_q == '0 && next_pairs_q + next_data_q == dut.next_units_q && dut.next_units_q != '0);
+        assert (next_pairs_q == (dut.next_pairs_q < dut.next_units_q ? dut.next_pairs_q : dut.next_units_q));
+        assert (next_pairs_q <= 5'd8 && next_data_q <= 5'(MaxUnits) && next_pairs_q + next_data_q <= 5'(MaxUnits));
+        assert (place_q == 4'd1 && !half_q);
+        if (HighWidth != 0) assert (dut.highs_q == '0 && highs_q == '0 && next_pairs_q <= 5'(MaxRequests / 2));
+      end
+      // What it counts of the frame that came in last: with at most fifteen requests it never comes round.
+      if (!at_head) assert (dut.spare_q - (settled_q ? 10'd0 : 10'(dut.wants_q)) == 10'(last_units_q) - wanted_q);
       assert (pairs_q == (dut.pairs_q < dut.units_q ? dut.pairs_q : dut.units_q));
       assert (pairs_q <= 5'd8 && data_q <= 5'(MaxUnits) && pairs_q + data_q <= 5'(MaxUnits));
       if (half_q) assert (pairs_q != '0 && unit_waits_q);
