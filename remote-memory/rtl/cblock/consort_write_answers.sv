@@ -166,7 +166,9 @@ module consort_write_answers
       // A flag that shows in this cycle, and did not when it was looked at, sets the hint that is cleared here; what was not sent yet is
       // looked at again.
       if (goes_on && waits_q) hints_q[list_q] <= 1'b0;
-      if (b_step || starts_i) hints_q <= '1;
+      // The next one of the list may have its acknowledgement already; one that is refused waits for none.
+      if (b_step) hints_q[list_q] <= 1'b1;
+      if (starts_i && !good_i) hints_q <= '1;
       if (rsp_q) hints_q[rsp_list_q] <= 1'b1;
       lost_q <= {lost_q[2:0], up_i[Links-1:0] != '1};
       if (lost_q != '0) hints_q <= '1;
