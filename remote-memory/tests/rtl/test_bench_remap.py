@@ -34,6 +34,7 @@ def test_every_goal_is_counted_and_met(result):
             "compact_64B_backlog_phy64",
             "read64_added_cycles",
             "read64_stream_of_direction",
+            "write64_full_rate_payload",
             "outstanding_reads",
             "outstanding_writes",
             "refused_cycles",
@@ -76,6 +77,16 @@ def test_the_curve_over_the_offered_rate_has_both_figures_of_reads_and_of_writes
     curves = remap.over_offered_rate(rates)["series"]
     assert [len(curve["y"]) for curve in curves] == [2, 2, 2, 2]
     assert [curve["y"] for curve in curves[:2]] == [[0.1, 0.2], [0.8, 0.8]]
+
+
+@pytest.mark.parametrize(("taken", "met"), [(0.8, True), (0.7999, False)])
+def test_writes_at_the_full_rate_are_a_goal_of_the_phys_beats(taken, met):
+    rates = [
+        {"what": what, "offered": offered, "taken": of, "payload": 0.9}
+        for what, offered, of in (("writes", 0.9, 0.9), ("writes", 1.0, taken), ("reads", 1.0, 0.9))
+    ]
+    found = remap.full_rate(rates)
+    assert (found["name"], found["value"], found["met"]) == ("write64_full_rate_payload", 100 * taken, met)
 
 
 def test_the_clock_of_a_placed_block_is_a_goal_that_says_by_which_tools(monkeypatch):

@@ -95,6 +95,7 @@ def run(options: Options) -> BenchResult:
             goals += narrow_goals(made)
     options.progress("64 bytes at all rates, over a PHY as fast as the blocks", None)
     rates = offered(4)
+    goals.append(full_rate(rates))
     options.progress("what is outstanding, errors, full load", None)
     goals += limits()
     options.progress("starts over PHYs that pause", None)
@@ -121,6 +122,19 @@ def run(options: Options) -> BenchResult:
         {"latency": latencies, "offered": [row | {"provenance": "simulated"} for row in rates]},
         figures=[utilisation(rows, printed), over_offered_rate(rates)],
         lacking=any(found["value"] is None for found in goals),
+    )
+
+
+def full_rate(rates: list[dict[str, Any]]) -> dict[str, Any]:
+    """Goal of 64-byte writes: their data among all beats of a PHY of one a cycle, 4/5 with a frame each."""
+    (full,) = (row for row in rates if (row["what"], row["offered"]) == ("writes", 1.0))
+    return goal(
+        "write64_full_rate_payload",
+        round(100 * full["taken"], 2),
+        "% of the PHY's beats",
+        ">=",
+        80,
+        provenance="simulated",
     )
 
 
