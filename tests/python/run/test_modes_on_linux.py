@@ -159,7 +159,7 @@ def test_a_task_that_moves_after_every_kth_job_loses_nothing_for_any_k(tmp_path:
 
 def begun_as(name: str, file: Path, runs: Path) -> subprocess.Popen[str]:
     """`consort run` of the description, under a name that other commands know it by."""
-    chosen = ("--time-scale", str(SCALE), "--only", "offloaded-off", "--name", name)
+    chosen = ("--time-scale", str(SCALE), "--only", "offloaded-off", "--name", name, "--verbose")
     return subprocess.Popen(
         [str(CONSORT), "run", str(file), *chosen],
         stdout=subprocess.PIPE,
@@ -189,7 +189,7 @@ def test_a_core_that_dies_during_a_change_ends_the_run_and_is_named(tmp_path: Pa
     out, err = started.communicate(timeout=PATIENCE)
     assert started.returncode == 1
     said = " ".join((out + err).split())
-    assert "was ended by signal 9" in said
+    assert "the process was ended by signal 9" in said, said
     assert "during the change of mode first -> second" in said
     no_process_left(program)
 
