@@ -97,22 +97,19 @@ class CoreProcess {
     int run(const Region<>& region) {
         name_crashes();
         prepare(region);
-        // Memory, latency and affinity are the process's; each thread takes its own priority.
-        RealtimeOptions options = realtime_options(*config_, *core_, config_->priority);
-        options.policy = SCHED_OTHER;
-        RealtimeGuard process(options);
-        threads_.reserve(tasks_.size());
-        start_threads();
-        Realtime achieved = process.achieved();
-        achieved.policy = config_->realtime && refused_.empty() ? "SCHED_FIFO" : "SCHED_OTHER";
-        achieved.priority = config_->realtime && refused_.empty() ? config_->priority : 0;
-        for (const std::string& note : refused_) {
-            achieved.notes.push_back(note);
-        }
-        shared_->realtime[index_].set(achieved);
-        shared_->cores[index_].ready.fetch_add(1, std::memory_order_release);
-        for (std::thread& thread : threads_) {
-            thread.join();
+        if (config_->changes_modes()) {
+            std::vector<std::unique_ptr<TaskMember>> members;
+            for (auto& task : tasks_) {
+                members.push_back(
+                    std::make_unique<TaskMember>(*config_, index_, *task, *shared_, *hand_overs_));
+            }
+            run_members(members);
+        } else {
+            std::vector<std::unique_ptr<LastingMember>> members;
+            for (auto& task : tasks_) {
+                members.push_back(std::make_unique<LastingMember>(*task));
+            }
+            run_members(members);
         }
         shared_->cores[index_].finished.store(1, std::memory_order_release);
         return 0;
@@ -138,17 +135,35 @@ class CoreProcess {
         }
         std::stable_sort(tasks_.begin(), tasks_.end(),
                          [](const auto& a, const auto& b) { return a->level() > b->level(); });
-        for (auto& task : tasks_) {
-            if (goes_from_mode_to_mode()) {
-                members_.push_back(
-                    std::make_unique<TaskMember>(*config_, index_, *task, *shared_, *hand_overs_));
-            }
+    }
+
+    template <class Member>
+    using Members = std::vector<std::unique_ptr<Member>>;
+
+    template <class Member>
+    void run_members(const Members<Member>& members) {
+        // Memory, latency and affinity are the process's; each thread takes its own priority.
+        RealtimeOptions options = realtime_options(*config_, *core_, config_->priority);
+        options.policy = SCHED_OTHER;
+        RealtimeGuard process(options);
+        threads_.reserve(members.size());
+        start_threads(members);
+        Realtime achieved = process.achieved();
+        achieved.policy = config_->realtime && refused_.empty() ? "SCHED_FIFO" : "SCHED_OTHER";
+        achieved.priority = config_->realtime && refused_.empty() ? config_->priority : 0;
+        for (const std::string& note : refused_) {
+            achieved.notes.push_back(note);
+        }
+        shared_->realtime[index_].set(achieved);
+        shared_->cores[index_].ready.fetch_add(1, std::memory_order_release);
+        for (std::thread& thread : threads_) {
+            thread.join();
         }
     }
-    [[nodiscard]] bool goes_from_mode_to_mode() const { return config_->changes_modes(); }
 
     // Every thread is at its priority and has touched its stack before the run may start.
-    void start_threads() {
+    template <class Member>
+    void start_threads(const Members<Member>& members) {
         std::atomic<std::size_t> here{0};
         const auto add = [&](int priority, auto body) {
             threads_.emplace_back([this, priority, body, &here] {
@@ -173,26 +188,12 @@ class CoreProcess {
             });
         };
         if (config_->policy(index_) == plan::Policy::fixed_priority_non_preemptive) {
-            add(config_->priority + 1, [this](Ticks start) {
-                if (goes_from_mode_to_mode()) {
-                    serve_modes_in_turn(start);
-                } else {
-                    serve_in_turn(start);
-                }
-            });
+            add(config_->priority + 1, [this, &members](Ticks start) { serve_in_turn(members, start); });
         } else {
-            for (std::size_t i = 0; i < tasks_.size(); ++i) {
-                const bool edf = config_->policy(index_) == plan::Policy::edf;
-                const int priority = config_->priority + (edf ? edf_arriving : tasks_[i]->level());
-                add(priority, [this, i, edf](Ticks start) {
-                    if (goes_from_mode_to_mode()) {
-                        run_in_modes(*members_[i], start, edf);
-                    } else if (edf) {
-                        run_edf(*tasks_[i], start);
-                    } else {
-                        run_alone(*tasks_[i], start);
-                    }
-                });
+            const bool edf = config_->policy(index_) == plan::Policy::edf;
+            for (const auto& member : members) {
+                const int priority = config_->priority + (edf ? edf_arriving : member->task().level());
+                add(priority, [this, &member, edf](Ticks start) { run_thread(*member, start, edf); });
             }
         }
         while (here.load(std::memory_order_acquire) != threads_.size()) {
@@ -200,37 +201,57 @@ class CoreProcess {
         }
     }
 
-    void begin(PreparedTask& task, Ticks start) {
-        task.begin(start, config_->duration());
-        begin_devices(start);
+    template <class Member>
+    void begin(Member& member, Ticks start) {
+        member.begin(start, config_->duration());
+        std::call_once(devices_begun_, [&] { devices_.begin(start); });
     }
 
-    // Until the next release that can still be served is known. False: there is none before the run's end.
-    bool await_release(PreparedTask& task) {
-        while (!shared_->stopping()) {
-            task.skip_passed(Clock::now());
-            if (task.done()) {
-                return false;
-            }
-            if (task.released()) {
-                return true;
-            }
-            task.sleep_for_arrival();
-        }
-        return false;
-    }
-
-    void run_alone(PreparedTask& task, Ticks start) {
-        begin(task, start);
-        ReleaseWait wait(*core_);
+    // A task's thread: on each core that has it in one of the modes, active on one at a time. Under earliest
+    // deadline first, tasks of earlier deadlines delay it: that it wakes late says nothing of the machine.
+    template <class Member>
+    void run_thread(Member& member, Ticks start, bool edf) {
+        begin(member, start);
+        PreparedTask& task = member.task();
+        const pthread_t self = ::pthread_self();
+        CoreConfig core = *core_;
+        core.time_base = edf ? TimeBase::sleep : core.time_base;
+        ReleaseWait wait(core);
         ThreadWatch watch(task.record(), index_);
-        while (await_release(task)) {
-            const Ticks woke = wait.until(task.ready(), watch, task.index(), task.most_urgent());
-            if (task.runner().passed(task.nominal(), woke)) {
+        std::uint32_t entered = 0;
+        while (!shared_->stopping()) {
+            const NextJob next = member.look();
+            if (next.over) {
+                return;
+            }
+            if (member.entered() != entered) {
+                entered = member.entered();
+                if (!edf) {
+                    set_priority(self, task.level());
+                }
+            }
+            if (next.due == NextJob::never) {
+                member.sleep();
                 continue;
+            }
+            if (!member.active()) {
+                member.sleep_until(next.due);
+                continue;
+            }
+            const bool urgent = !edf && task.most_urgent();
+            const Ticks woke = wait.until(next.due, watch, task.index(), urgent, member.call());
+            if (woke < next.due || member.called() || task.runner().passed(task.nominal(), woke)) {
+                continue;
+            }
+            if (edf) {
+                edf_arrive({task.absolute_deadline(), task.ready(), task.index(), self});
             }
             if (!run_watched(task, watch)) {
                 shared_->stop();
+            }
+            member.ask();
+            if (edf) {
+                edf_leave(self);
             }
         }
     }
@@ -266,9 +287,11 @@ class CoreProcess {
         return a.level() != b.level() ? a.level() > b.level() : a_ready < b_ready;
     }
 
-    void serve_in_turn(Ticks start) {
-        for (auto& task : tasks_) {
-            begin(*task, start);
+    // One thread for all tasks of the core.
+    template <class Member>
+    void serve_in_turn(const Members<Member>& members, Ticks start) {
+        for (const auto& member : members) {
+            begin(*member, start);
         }
         CoreLine& line = shared_->cores[index_];
         ReleaseWait wait(*core_);
@@ -276,38 +299,42 @@ class CoreProcess {
         while (!shared_->stopping()) {
             const std::uint32_t arrivals = line.arrivals.load(std::memory_order_acquire);
             const Ticks now = Clock::now();
-            PreparedTask* next = nullptr;
-            Ticks earliest = ~Ticks{0};
-            bool arrival_awaited = false;
-            for (auto& task : tasks_) {
-                task->skip_passed(now);
-                if (task->done()) {
-                    continue;
-                }
-                if (!task->released()) {
-                    arrival_awaited = true;
-                    continue;
-                }
-                if (task->ready() > now) {
-                    earliest = std::min(earliest, task->ready());
-                } else if (next == nullptr || goes_before(*task, task->ready(), *next, next->ready())) {
-                    next = task.get();
+            Member* chosen = nullptr;
+            Ticks chosen_due = 0;
+            Ticks earliest = NextJob::never;
+            bool over = true;
+            bool active = false;
+            bool awaits_block = false;
+            for (const auto& member : members) {
+                const NextJob next = member->look();
+                over = over && next.over;
+                awaits_block = awaits_block || next.awaits_block;
+                earliest = std::min(earliest, next.due);
+                active = active || member->active();
+                const bool due = member->active() && next.due <= now;
+                if (due && (chosen == nullptr ||
+                            goes_before(member->task(), next.due, chosen->task(), chosen_due))) {
+                    chosen = member.get();
+                    chosen_due = next.due;
                 }
             }
-            if (next == nullptr && arrival_awaited) {
+            if (over) {
+                return;
+            }
+            if (chosen != nullptr) {
+                if (!run_watched(chosen->task(), watch)) {
+                    shared_->stop();
+                }
+                chosen->ask();
+            } else if (awaits_block) {
                 sleep_for_doorbell(line.arrivals, line.arrivals_awaited, arrivals,
                                    std::min(earliest, now + PreparedTask::longest_sleep()));
-                continue;
-            }
-            if (next == nullptr) {
-                if (earliest == ~Ticks{0}) {
-                    return;
-                }
-                wait.until(earliest, watch, Event::none, true);
-                continue;
-            }
-            if (!run_watched(*next, watch)) {
-                shared_->stop();
+            } else if (earliest == NextJob::never) {
+                members.front()->sleep();
+            } else if (active) {
+                wait.until(earliest, watch, Event::none, true, members.front()->call());
+            } else {
+                members.front()->sleep_until(earliest);
             }
         }
     }
@@ -355,121 +382,6 @@ class CoreProcess {
         }
     }
 
-    void run_edf(PreparedTask& task, Ticks start) {
-        begin(task, start);
-        const pthread_t self = ::pthread_self();
-        CoreConfig sleeping = *core_;
-        sleeping.time_base = TimeBase::sleep;
-        ReleaseWait wait(sleeping);
-        ThreadWatch watch(task.record(), index_);
-        while (await_release(task)) {
-            // Tasks of earlier deadlines delay it: that it wakes late says nothing of the machine.
-            wait.until(task.ready(), watch, task.index(), false);
-            if (task.runner().passed(task.nominal(), Clock::now())) {
-                continue;
-            }
-            edf_arrive({task.absolute_deadline(), task.ready(), task.index(), self});
-            if (!run_watched(task, watch)) {
-                shared_->stop();
-            }
-            edf_leave(self);
-        }
-    }
-
-    // The task's thread in all modes: on each core that has it in one of them, active on one at a time.
-    void run_in_modes(TaskMember& member, Ticks start, bool edf) {
-        begin_devices(start);
-        PreparedTask& task = member.task();
-        const pthread_t self = ::pthread_self();
-        CoreConfig core = *core_;
-        core.time_base = edf ? TimeBase::sleep : core.time_base;
-        ReleaseWait wait(core);
-        ThreadWatch watch(task.record(), index_);
-        std::uint32_t entered = 0;
-        while (!shared_->stopping()) {
-            const TaskMember::Next next = member.look();
-            if (next.over) {
-                return;
-            }
-            if (member.entered() != entered) {
-                entered = member.entered();
-                if (!edf) {
-                    set_priority(self, task.level());
-                }
-            }
-            if (next.due == TaskMember::never) {
-                member.sleep();
-                continue;
-            }
-            if (!member.active()) {
-                member.sleep_until(next.due);
-                continue;
-            }
-            if (next.due > Clock::now()) {
-                const Ticks woke =
-                    wait.until(next.due, watch, task.index(), !edf && task.most_urgent(), member);
-                if (woke < next.due || member.called()) {
-                    continue;
-                }
-            }
-            if (edf) {
-                edf_arrive({task.absolute_deadline(), task.ready(), task.index(), self});
-            }
-            if (!run_watched(task, watch)) {
-                shared_->stop();
-            }
-            member.ask();
-            if (edf) {
-                edf_leave(self);
-            }
-        }
-    }
-
-    void serve_modes_in_turn(Ticks start) {
-        begin_devices(start);
-        ReleaseWait wait(*core_);
-        ThreadWatch watch(events_, index_);
-        while (!shared_->stopping()) {
-            TaskMember* chosen = nullptr;
-            Ticks chosen_due = 0;
-            Ticks earliest = TaskMember::never;
-            bool over = true;
-            bool active = false;
-            for (auto& member : members_) {
-                const TaskMember::Next next = member->look();
-                over = over && next.over;
-                earliest = std::min(earliest, next.due);
-                active = active || member->active();
-                const bool due = member->active() && next.due <= Clock::now();
-                if (due && (chosen == nullptr ||
-                            goes_before(member->task(), next.due, chosen->task(), chosen_due))) {
-                    chosen = member.get();
-                    chosen_due = next.due;
-                }
-            }
-            if (over) {
-                return;
-            }
-            TaskMember& any = *members_.front();
-            if (chosen != nullptr) {
-                if (!run_watched(chosen->task(), watch)) {
-                    shared_->stop();
-                }
-                chosen->ask();
-            } else if (earliest == TaskMember::never) {
-                any.sleep();
-            } else if (active) {
-                wait.until(earliest, watch, Event::none, true, any);
-            } else {
-                any.sleep_until(earliest);
-            }
-        }
-    }
-
-    void begin_devices(Ticks start) {
-        std::call_once(devices_begun_, [&] { devices_.begin(start); });
-    }
-
     static std::uint64_t thread_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
     const HandOverMemory* hand_overs_;
@@ -482,7 +394,6 @@ class CoreProcess {
     const Catalogue* catalogue_;
     std::vector<std::unique_ptr<WorkerControl<>::Master>> controls_;
     std::vector<std::unique_ptr<PreparedTask>> tasks_;  // the most urgent first
-    std::vector<std::unique_ptr<TaskMember>> members_;  // of these, where modes change
     std::vector<std::thread> threads_;
     std::mutex notes_;
     std::vector<std::string> refused_;

@@ -17,6 +17,7 @@
 #include "consort/linux/executive/mode_hand_over.hpp"
 #include "consort/linux/executive/prepared_task.hpp"
 #include "consort/linux/executive/shared.hpp"
+#include "consort/linux/executive/waiting.hpp"
 
 namespace consort::linux_port {
 
@@ -27,14 +28,43 @@ inline void note_acknowledgement(const SharedRun& shared) noexcept {
     ring_doorbell(shared.run[0].acknowledgements, shared.run[0].acknowledgements_awaited);
 }
 
+struct NextJob {
+    static constexpr Ticks never = ~Ticks{0};
+    Ticks due;                  // never: only another step, or a block, brings one
+    bool over = false;          // there is none any more
+    bool awaits_block = false;  // a block releases it, and is not there
+};
+
+// A task of a run that stays in its mode: nothing but its releases ends a wait.
+class LastingMember {
+  public:
+    explicit LastingMember(PreparedTask& task) noexcept : task_(&task) {}
+
+    [[nodiscard]] PreparedTask& task() const noexcept { return *task_; }
+    void begin(Ticks start, app::Time duration) { task_->begin(start, duration); }
+    [[nodiscard]] static constexpr bool active() noexcept { return true; }
+    [[nodiscard]] static constexpr std::uint32_t entered() noexcept { return 0; }
+    NextJob look() noexcept {
+        task_->skip_passed(Clock::now());
+        if (task_->done()) {
+            return {NextJob::never, true};
+        }
+        const bool known = task_->released();
+        return {known ? task_->ready() : NextJob::never, false, !known};
+    }
+    static constexpr void ask() noexcept {}
+    void sleep() const noexcept { task_->sleep_for_arrival(); }
+    void sleep_until(Ticks /*until*/) const noexcept { sleep(); }
+    [[nodiscard]] static constexpr bool called() noexcept { return false; }
+    [[nodiscard]] static constexpr NoCall call() noexcept { return {}; }
+
+  private:
+    PreparedTask* task_;
+};
+
+// A task of a run that goes from mode to mode.
 class TaskMember {
   public:
-    static constexpr Ticks never = ~Ticks{0};
-    struct Next {
-        Ticks due;          // of the next job; never: only another step brings one
-        bool over = false;  // there is none any more
-    };
-
     TaskMember(const RunConfig& config, std::uint16_t core, PreparedTask& task, SharedRun& shared,
                const HandOverMemory& memory)
         : config_(&config),
@@ -51,6 +81,8 @@ class TaskMember {
                        : PreparedTask::longest_sleep()) {}
 
     [[nodiscard]] PreparedTask& task() const noexcept { return *task_; }
+    // Its releases count from the step that enters a mode.
+    static constexpr void begin(Ticks /*start*/, app::Time /*duration*/) noexcept {}
     // True if this core releases the task in the present mode.
     [[nodiscard]] bool active() const noexcept { return active_; }
     // The step that was taken up last: a change of it ends a sleep.
@@ -59,7 +91,7 @@ class TaskMember {
     [[nodiscard]] std::uint32_t entered() const noexcept { return entered_; }
 
     // Takes part in the newest step as far as it can at once, and says when the task's next job is due.
-    Next look() noexcept {
+    NextJob look() noexcept {
         give_sign();
         if (member_.observe()) {
             // Announced again, as the last one, it changes nothing.
@@ -71,7 +103,7 @@ class TaskMember {
             }
         }
         if (member_.number() == 0) {
-            return {never};
+            return {NextJob::never};
         }
         const app::ModeStep& step = member_.step();
         if (taking_up_ && !take_up(step)) {
@@ -80,7 +112,7 @@ class TaskMember {
         }
         const bool released = step.stage == app::ModeStep::entered;
         if (active_ && (released || step.stage == app::ModeStep::withheld)) {
-            const Ticks until = released ? never : step.until;
+            const Ticks until = released ? NextJob::never : step.until;
             task_->skip_passed(Clock::now(), until);
             if (!task_->done() && task_->nominal() < until) {
                 return {task_->ready()};
@@ -92,7 +124,7 @@ class TaskMember {
             }
             acknowledge();
         }
-        return {never, released && step.last != 0};
+        return {NextJob::never, released && step.last != 0};
     }
 
     // After a job: what its output asks for.
@@ -127,6 +159,9 @@ class TaskMember {
         give_sign();
         return shared_->stopping() || shared_->modes[0].number.load(std::memory_order_relaxed) != seen();
     }
+
+    // Ends waits for releases.
+    [[nodiscard]] const TaskMember& call() const noexcept { return *this; }
 
   private:
     // The core that releases the task in the mode of a step; none: it rests.
