@@ -208,7 +208,7 @@ void Objects::open(const std::string& provider, std::uint64_t capabilities, cons
     addresses.reset(made_addresses);
     fi_cq_attr wanted_completions{};
     wanted_completions.format = FI_CQ_FORMAT_CONTEXT;
-    wanted_completions.size = 2 * most_pages;
+    wanted_completions.size = std::size_t{2} * most_pages;
     // A provider that cannot sleep on a descriptor (shm) may wait beyond the time-out: it is polled.
     wanted_completions.wait_obj = target == nullptr ? FI_WAIT_FD : FI_WAIT_NONE;
     fid_cq* made_completions = nullptr;

@@ -217,6 +217,7 @@ Outcome Pager::gather(std::uint32_t page, bool& write, Fetched& found) noexcept 
                 }
             }
             if (home == nullptr && part.data != here) {
+                // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a good outcome has data.
                 std::memcpy(here, part.data, page_bytes);
             }
         }

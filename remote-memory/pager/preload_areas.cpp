@@ -55,8 +55,8 @@ bool discard_freed() {
                     break;
                 }
             }
-            release(*each, reinterpret_cast<void*>(each->base + oldest.offset),
-                    oldest.bytes);  // NOLINT: as above
+            void* const block = reinterpret_cast<void*>(each->base + oldest.offset);  // NOLINT: as above
+            release(*each, block, oldest.bytes);
             found = true;
         }
     }
@@ -147,8 +147,8 @@ void release_block(Area& area, const void* pointer, std::size_t bytes) {
         }
     }
     while (over) {
-        release(area, reinterpret_cast<void*>(area.base + surplus.offset),
-                surplus.bytes);  // NOLINT: as above
+        void* const block = reinterpret_cast<void*>(area.base + surplus.offset);  // NOLINT: as above
+        release(area, block, surplus.bytes);
         const Held held;
         // One that closes may be gone by now: what it still keeps goes with it.
         over = !area.closing && area.freed.surplus(surplus);

@@ -46,12 +46,21 @@ CONSORT_LAYOUT(Partly, known);
 
 namespace {
 
+template <class T>
+std::array<unsigned char, sizeof(T)> bytes_at(const void* where) {
+    std::array<unsigned char, sizeof(T)> found{};
+    std::memcpy(found.data(), where, sizeof(T));
+    return found;
+}
+// With the padding, which is copied as well.
+template <class T>
+std::array<unsigned char, sizeof(T)> bytes_of(const T& value) {
+    return bytes_at<T>(&value);
+}
 // A value as a big-endian side has it in memory, made here: each leaf's bytes the other way round.
 template <class T>
 std::array<unsigned char, sizeof(T)> reversed(const T& value) {
-    std::array<unsigned char, sizeof(T)> found{};
-    std::memcpy(found.data(), Outgoing<T, true>(value).bytes(), sizeof(T));
-    return found;
+    return bytes_at<T>(Outgoing<T, true>(value).bytes());
 }
 
 TEST(ByteOrder, EachLeafIsReversedWhereItLies) {
@@ -66,17 +75,17 @@ TEST(ByteOrder, EachLeafIsReversedWhereItLies) {
     other.inner[0].low = 0x3231;
     other.inner[1].low = 0x3534;
     const auto bytes = reversed(row);
-    EXPECT_EQ(std::memcmp(bytes.data(), &other, sizeof(other)), 0);
+    EXPECT_EQ(bytes, bytes_of(other));
 }
 
 TEST(ByteOrder, WhatArrivesIsWhatWasSent) {
     Row back{};
     std::memcpy(&back, Outgoing<Row, true>(row).bytes(), sizeof(row));
     arrived<Row, true>(back);
-    EXPECT_EQ(std::memcmp(&back, &row, sizeof(row)), 0);
+    EXPECT_EQ(bytes_of(back), bytes_of(row));
     std::memcpy(&back, Outgoing<Row, false>(row).bytes(), sizeof(row));
     arrived<Row, false>(back);
-    EXPECT_EQ(std::memcmp(&back, &row, sizeof(row)), 0);
+    EXPECT_EQ(bytes_of(back), bytes_of(row));
 }
 
 TEST(ByteOrder, NoBitOfAnyFloatIsLost) {

@@ -93,7 +93,7 @@ TEST(ClockExchange, AClockThatGainsIsSeenToGain) {
             static_cast<std::int64_t>(world.own.at(before + passed) - world.own.at(before)) -
             static_cast<std::int64_t>(world.theirs.at(before + passed) - world.theirs.at(before));
         // The time that passes while they ask, at most 16 * 900, is too short to gain more than three.
-        const auto known = static_cast<std::int64_t>(begin.round_trip / 2 + end.round_trip / 2 + 2 + 2 * 3);
+        const auto known = static_cast<std::int64_t>(begin.round_trip / 2 + end.round_trip / 2 + 2 + 6);
         EXPECT_LE(std::abs(gained - truth), known);
         seen += std::abs(truth) > known ? 1 : 0;
     }

@@ -21,7 +21,7 @@ void swap_leaves(unsigned char* bytes) noexcept {
     for (std::size_t i = 0; i < Layout<T>::count; ++i) {
         const Leaf& leaf = Layout<T>::leaves[i];
         for (std::uint32_t n = 0; n < leaf.count; ++n) {
-            unsigned char* element = bytes + leaf.offset + n * std::uint32_t{leaf.size};
+            unsigned char* element = bytes + leaf.offset + std::size_t{n} * leaf.size;
             for (std::uint32_t low = 0, high = leaf.size - 1U; low < high; ++low, --high) {
                 const unsigned char byte = element[low];
                 element[low] = element[high];

@@ -92,7 +92,7 @@ struct SourceOf final : ReadSource {
     std::span<std::byte> kept() noexcept override { return bytes_of(end); }
     void discard() noexcept override {
         if constexpr (requires { end.end.discard(end.block); }) {
-            end.end.discard(spare);
+            end.end.discard(spare_);
         }
     }
     End end;
@@ -107,7 +107,7 @@ struct SourceOf final : ReadSource {
             return Nothing{};
         }
     }
-    [[no_unique_address]] decltype(spare_of<End>()) spare{};
+    [[no_unique_address]] decltype(spare_of<End>()) spare_{};
 };
 template <class End>
 struct TargetOf final : WriteTarget {

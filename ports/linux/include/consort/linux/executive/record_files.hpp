@@ -153,11 +153,10 @@ class RecordFiles {
                 }
                 open(table);
                 const std::size_t count = table.writing.size();
+                // Flushed: whoever completes the record, should this process be killed, finds it in the file.
                 if (table.file == nullptr ||
-                    std::fwrite(table.writing.data(), 1, count, table.file) != count) {
-                    error_ = errno;
-                } else if (std::fflush(table.file) != 0) {
-                    // Whoever completes the record, should this process be killed, finds it in the file.
+                    std::fwrite(table.writing.data(), 1, count, table.file) != count ||
+                    std::fflush(table.file) != 0) {
                     error_ = errno;
                 }
                 table.writing.clear();
