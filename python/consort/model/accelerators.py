@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Strict
 
-from consort.model.base import Described, Name
+from consort.model.base import CoreName, Described, MemoryName, Name
 from consort.model.figures import DurationFigure, Sourced
 from consort.model.quantities import Duration, Size
 
@@ -61,12 +61,12 @@ class Accelerator(Sourced):
 
     counts: ClassVar[bool] = False
 
-    on: Name = Field(description="The core that serves.", examples=["worker-0"])
+    on: CoreName = Field(description="The core that serves.", examples=["worker-0"])
     arbitration: Sharing = Field(
         description="Which request begins next; none is interrupted. fixed-priority: the most urgent. tdma:"
         " of the client whose slot it is. budget: the most urgent that has enough left of its budget."
     )
-    memory: Name | None = Field(
+    memory: MemoryName | None = Field(
         default=None,
         description="Where requests and answers lie; without it in shm, on platforms that have it.",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -14,6 +15,20 @@ from consort.model.textvalue import kind_of
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=64)]
+
+
+@dataclass(frozen=True)
+class NameOf:
+    """A mark on the type of a name: it is that of a part of the platform, which a target calls otherwise."""
+
+    part: Literal["core", "core or group", "memory", "processor"]
+
+
+CoreName = Annotated[Name, NameOf("core")]
+CoreOrGroup = Annotated[Name, NameOf("core or group")]
+# A memory, or a link where a channel may be on one.
+MemoryName = Annotated[Name, NameOf("memory")]
+ProcessorName = Annotated[Name, NameOf("processor")]
 CHANNEL_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*(\.(in|out))?$"
 MEMBER_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 Member = Annotated[str, StringConstraints(pattern=MEMBER_PATTERN)]

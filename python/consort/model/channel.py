@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, PlainValidator, Strict
 from pydantic_core import PydanticCustomError
 
-from consort.model.base import Described, Name
+from consort.model.base import Described, MemoryName, Name
 from consort.model.kinds import (
     ChannelKind,
     Communication,
@@ -52,7 +52,7 @@ class Channel(Described):
         description="The tasks or devices that read it; or a task says so under 'reads'.",
         examples=["[servo]"],
     )
-    memory: Name | None = Field(
+    memory: MemoryName | None = Field(
         default=None,
         description="The memory of the platform that holds the channel, or the link that carries it; without"
         " it shm, if there is one.",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
-from consort.model.base import Described, Name
+from consort.model.base import Described, ProcessorName
 from consort.model.figures import DurationFigure, EnergyFigure, Figure
 
 # Keys that tell the forms of a cost apart: no processor may be named like one.
@@ -63,7 +63,7 @@ EnergyOnProcessor = Annotated[
 Time = Annotated[
     Annotated[DurationFigure, Tag("<figure>")]
     | Annotated[
-        Annotated[dict[Name, TimeOnProcessor], Field(min_length=1)],
+        Annotated[dict[ProcessorName, TimeOnProcessor], Field(min_length=1)],
         Tag("<processors>"),
     ],
     Discriminator(_form),
@@ -71,7 +71,7 @@ Time = Annotated[
 JobEnergy = Annotated[
     Annotated[EnergyFigure, Tag("<figure>")]
     | Annotated[
-        Annotated[dict[Name, EnergyOnProcessor], Field(min_length=1)],
+        Annotated[dict[ProcessorName, EnergyOnProcessor], Field(min_length=1)],
         Tag("<processors>"),
     ],
     Discriminator(_form),

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, PrivateAttr
 
 from consort.model.accelerators import Accelerator
-from consort.model.base import Name, NonEmpty, Once, Version, group_of
+from consort.model.base import CoreOrGroup, Name, NonEmpty, Once, Version, group_of
 from consort.model.batches import takes_several
 from consort.model.channel import Chain, Channel
 from consort.model.conflicts import OnCore, cores_of
@@ -51,7 +51,7 @@ class System(Sourced):
         description="A platform of Consort's own, by name, or a platform file, by a path that ends in .yaml.",
         examples=["linux-host"],
     )
-    scheduling: dict[Name, Scheduling] = Field(
+    scheduling: dict[CoreOrGroup, Scheduling] = Field(
         default={},
         description="How cores are scheduled, by core or group of cores; a core's own entry counts before its"
         " group's. Without one: preemptive fixed priorities.",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from consort.model.base import Described, Name
+from consort.model.base import CoreName, Described, Name
 from consort.model.channel import Names
 from consort.model.costs import Time
 from consort.model.document import Location
@@ -34,9 +34,9 @@ class Override(Described):
     )
     wcet: Time | None = Field(default=None, description="As in the task.")
     bcet: Time | None = Field(default=None, description="As in the task.")
-    on: Name | None = Field(default=None, description="As in the task.")
+    on: CoreName | None = Field(default=None, description="As in the task.")
     execution: Execution | None = Field(default=None, description="As in the task.")
-    master: Name | None = Field(default=None, description="As in the task.")
+    master: CoreName | None = Field(default=None, description="As in the task.")
 
     @property
     def changed(self) -> dict[str, Any]:

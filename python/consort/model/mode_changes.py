@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, Strict
 
-from consort.model.base import Described, Name, NonEmpty
+from consort.model.base import CoreName, Described, Name, NameOf, NonEmpty
 from consort.model.quantities import Duration
 
 
@@ -35,7 +35,7 @@ class ModeAsker(Described):
 class FailOver(Described):
     """A core whose death is a request for another mode."""
 
-    core: Name = Field(description="The core.", examples=["x86-0"])
+    core: CoreName = Field(description="The core.", examples=["x86-0"])
     to: Name = Field(description="The mode that follows its death; nothing of it is on that core.")
 
 
@@ -53,7 +53,7 @@ class ModeChanges(Described):
         description="The longest that a change may take, from the request to the new mode's first releases.",
         examples=["20ms"],
     )
-    state_through: NonEmpty | None = Field(
+    state_through: Annotated[NonEmpty, NameOf("memory")] | None = Field(
         default=None,
         description="The memory through which the state of a task passes that is computed by different cores"
         " in different modes.",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, Strict
 
-from consort.model.base import Described, Name
+from consort.model.base import CoreName, Described
 from consort.model.kinds import (
     Configuration,
     Interference,
@@ -40,6 +40,6 @@ class Run(Described):
         default=1,
         description="The seed of all random choices: jitter, sporadic releases, stand-ins' execution times.",
     )
-    cpus: dict[Name, Annotated[int, Field(ge=0)]] = Field(
+    cpus: dict[CoreName, Annotated[int, Field(ge=0)]] = Field(
         default={}, description="CPU numbers of the host for cores of the platform; the others are chosen."
     )

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Strict
 
-from consort.model.base import Described, Name
+from consort.model.base import Described, MemoryName
 from consort.model.figures import DurationFigure, Sourced
 from consort.model.quantities import Duration, Size
 
@@ -40,7 +40,7 @@ class Accesses(Sourced):
 class RemoteState(Sourced):
     """The place of a task's state that is paged from remote memory."""
 
-    memory: Name = Field(description="A memory of kind remote.", examples=["far"])
+    memory: MemoryName = Field(description="A memory of kind remote.", examples=["far"])
     cache: Size = Field(
         default=Size(1 << 20), description="How much of the state lies in local memory at most, from 1MiB on."
     )

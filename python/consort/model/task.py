@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Stri
 from pydantic_core import PydanticCustomError
 
 from consort.model.accelerators import Requests
-from consort.model.base import Described, Member, Name, NonEmpty
+from consort.model.base import CoreName, Described, Member, Name, NonEmpty
 from consort.model.costs import JobEnergy, Time, cost_on
 from consort.model.figures import DurationFigure, SizeFigure, Sourced
 from consort.model.kinds import (
@@ -188,14 +188,14 @@ class Task(Sourced):
         description="The memory that a job needs.",
         examples=["{code: 4KiB, data: 2KiB, inputs: 64B, outputs: 64B}"],
     )
-    on: Name = Field(description="The core that computes the step.", examples=["worker-0"])
+    on: CoreName = Field(description="The core that computes the step.", examples=["worker-0"])
     execution: Execution = Field(
         default="local",
         description="local: released and computed on one core. offloaded: released by the master, which sends"
         " the inputs to the core under 'on' and awaits its outputs. three-phase: loaded into the core's"
         " scratchpad, executed there, unloaded.",
     )
-    master: Name | None = Field(
+    master: CoreName | None = Field(
         default=None,
         description="The core that releases the jobs of an offloaded task.",
         examples=["master-0"],
