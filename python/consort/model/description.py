@@ -36,6 +36,7 @@ from consort.model.running import Run
 from consort.model.scheduling import Scheduling
 from consort.model.sharing import Resource
 from consort.model.sources import SystemDevice
+from consort.model.targets import Target
 from consort.model.task import Task
 
 
@@ -85,6 +86,11 @@ class System(Sourced):
         description="How the system goes from mode to mode while it runs; without it a run has one mode.",
     )
     run: Run = Field(default_factory=Run, description="How the system is run.")
+    targets: dict[Name, Target] = Field(
+        default={},
+        description="Other platforms that the system can be laid on, by name: `--on NAME` chooses one.",
+        examples=["{versal: {cores: {master-0: r5f-0, worker-0: a72-0}, memories: {shm: ddr}}}"],
+    )
 
     _file: Path | None = PrivateAttr(default=None)
     _document: Once[Document] = PrivateAttr(default_factory=Once)

@@ -43,6 +43,10 @@ class Document:
     """Values that are None only because their text could not be read, which is reported already."""
     empty: set[Location] = field(default_factory=set)
     """Keys after which nothing stands, or 'null'."""
+    moved: dict[Location, Location] = field(default_factory=dict)
+    """Parts that a target calls otherwise than the file, and what the file calls them."""
+    notes: list[BadInput] = field(default_factory=list)
+    """What means nothing on the target, each a warning."""
 
     @classmethod
     def of_data(cls, data: Any, file: Path) -> Document:
@@ -51,6 +55,7 @@ class Document:
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         """A problem at a location; where the location is absent, its nearest enclosing part is pointed at."""
+        location = self._in_file(location)
         if not self.values:
             return BadInput(message, file=self.file, field=spell(location))
         place: Position = (1, 1)
@@ -64,6 +69,13 @@ class Document:
                 place = found
                 break
         return BadInput(message, file=self.file, line=place[0], column=place[1], field=spell(location))
+
+    def _in_file(self, location: Location) -> Location:
+        """The location as the file spells it."""
+        for length in range(len(location), 0, -1) if self.moved else ():
+            if location[:length] in self.moved:
+                return (*self.moved[location[:length]], *location[length:])
+        return location
 
     def get(self, *location: str | int) -> Any:
         """The value at a location, or None."""

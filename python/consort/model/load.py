@@ -10,37 +10,60 @@ from typing import Any
 from consort.base import arguments
 from consort.model.description import System
 from consort.model.document import Document, read_document
+from consort.model.lay import laid
 from consort.model.platform import Platform, find_platform, load_platform, platform_of_document
-from consort.model.problems import BadDescription
+from consort.model.problems import BadDescription, nearest
 from consort.model.rules import check_rules
 from consort.model.validate import pruned, validate
 
 
-def load_system(path: str | PathLike[str]) -> System:
-    """The system that a file describes; `BadDescription` with all that is wrong with it."""
-    document = read_document(arguments.path("path", path))
-    return _system(document, _platform(document))
+def load_system(path: str | PathLike[str], on: str | None = None) -> System:
+    """The system that a file describes; `BadDescription` with all that is wrong with it.
+
+    `on` is one of the description's targets, on whose platform the system is laid. The name of its own
+    platform, or of the board that stands for that, is the description as it stands.
+    """
+    return _on(read_document(arguments.path("path", path)), on)
 
 
 def system_from_data(
-    data: dict[str, Any], *, file: str | Path = "system.yaml", platform: Platform | None = None
+    data: dict[str, Any],
+    *,
+    file: str | Path = "system.yaml",
+    platform: Platform | None = None,
+    on: str | None = None,
 ) -> System:
     """The system that plain data describes, such as an importer makes; checked as a file is.
 
     `file` is where the data would stand or came from: what it names is relative to it. With `platform` the
-    data's own 'platform' is only its name.
+    data's own 'platform' is only its name. `on` as in `load_system`.
     """
-    document = Document.of_data(data, Path(file))
-    return _system(document, platform or _platform(document))
+    return _on(Document.of_data(data, Path(file)), on, platform)
 
 
-def load_description(path: str | Path) -> System | Platform:
+def load_description(path: str | Path, on: str | None = None) -> System | Platform:
     """The system or the platform that a file describes: a platform says what there is, and no tasks."""
     document = read_document(Path(path))
     data = document.data
-    if "tasks" not in data and {"processors", "cores", "memories"} & data.keys():
+    if on is None and "tasks" not in data and {"processors", "cores", "memories"} & data.keys():
         return platform_of_document(document)
-    return _system(document, _platform(document))
+    return _on(document, on)
+
+
+def _on(document: Document, on: str | None, platform: Platform | None = None) -> System:
+    """The system as it stands, or laid on one of its targets."""
+    targets = document.get("targets")
+    if on is not None and isinstance(targets, dict) and on in targets:
+        return _system(*laid(document, on))
+    platform = platform or _platform(document)
+    if on is not None and platform is not None:
+        board = None if platform.emulation is None else platform.emulation.board
+        own = dict.fromkeys(one for one in (document.get("platform"), platform.name, board) if one)
+        if on not in own:
+            known = [*own, *(targets if isinstance(targets, dict) else ())]
+            text = f"there is no target {on!r}; {nearest(on, known, 'targets')}"
+            raise BadDescription([document.problem(("targets",), text)])
+    return _system(document, platform)
 
 
 def _system(document: Document, platform: Platform | None) -> System:

@@ -12,6 +12,7 @@ from consort.model.costs import MODES, Cost, TimeByExecution, cost_on
 from consort.model.description import System
 from consort.model.distance_rules import distances_fit
 from consort.model.document import Location
+from consort.model.lay import processors_elsewhere
 from consort.model.platform import Platform, Scratchpad
 from consort.model.problems import nearest
 from consort.model.quantities import Duration, Size
@@ -38,6 +39,7 @@ def _cost_processors(view: View, system: System) -> Problems:
     if view.platform is None:
         return
     known = view.platform.processors
+    elsewhere = processors_elsewhere(view.document.data, view.document.file) if system.targets else set()
     for task, given in system.tasks.items():
         for key, cost in (("wcet", given.wcet), ("bcet", given.bcet), ("energy", given.energy)):
             here = ("tasks", task, key)
@@ -46,7 +48,7 @@ def _cost_processors(view: View, system: System) -> Problems:
                     text = f"{name!r} stands under a processor, for example"
                     text += f" '{key}: {{{next(iter(known))}: {{{name}: …}}}}'; name one"
                     yield from view.say((*here, name), text, at_key=True)
-                elif name not in known:
+                elif name not in known and name not in elsewhere:
                     text = f"{name!r} is no processor of platform {view.platform.name}"
                     text += f"; {nearest(name, known, 'processors')}"
                     yield from view.say((*here, name), text, at_key=True)

@@ -14,9 +14,9 @@ from consort.model.kinds import SEMANTICS
 
 def warnings_of(system: System) -> list[BadInput]:
     """A warning for each task that may miss its deadline alone, each core with a load above 1, and each queue
-    that fills."""
+    that fills; and for each key that means nothing on the chosen target."""
     document = system.document
-    return [*_tasks(system, document), *_loads(system, document), *_queues(system, document)]
+    return [*document.notes, *_tasks(system, document), *_loads(system, document), *_queues(system, document)]
 
 
 def _tasks(system: System, document: Document) -> Iterator[BadInput]:

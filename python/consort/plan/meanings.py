@@ -44,6 +44,7 @@ def _row(keys: str, unit: str, absent: str, cells: str, explained: str, why: str
 
 
 _REAL = "Here the real cost is what it is; the judge holds what was measured against the bound."
+_LAID = "`--on` lays the description on a target before anything else reads it: what is read is the target's."
 _PLAYED = "Nothing plays it where steps execute: it is an assumption of the bound, and the run says so."
 
 ROWS: tuple[Row, ...] = (
@@ -59,6 +60,9 @@ ROWS: tuple[Row, ...] = (
         "system-yaml",
         "Their keys have rows of their own.",
     ),
+    _row("System targets", "", "the platform alone", "......", "system-yaml", _LAID),
+    _row("Target platform", "name or file", "the target's name", "......", "system-yaml", _LAID),
+    _row("Target cores memories", "names", "each keeps its own", "......", "system-yaml", _LAID),
     # Releases.
     _row("Task period", "time", "sporadic", "AASSSA", "1–5"),
     _row("Task min_interarrival", "time", "periodic", "AAASAR", "1–5"),
@@ -350,7 +354,12 @@ Numbers are of [theorems](../explanation/analyses.md).
 """
 _PARTS = {"System": "", "Task": "tasks.*", "Channel": "channels.*", "Chain": "chains.*", "Run": "run"}
 _PARTS |= {"Scheduling": "scheduling.*", "Mode": "modes.*", "ModeChanges": "mode_changes"}
-_PARTS |= {"SystemDevice": "devices.*", "Resource": "resources.*", "Accelerator": "accelerators.*"}
+_PARTS |= {
+    "Target": "targets.*",
+    "SystemDevice": "devices.*",
+    "Resource": "resources.*",
+    "Accelerator": "accelerators.*",
+}
 
 
 def page() -> str:

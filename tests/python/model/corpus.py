@@ -52,6 +52,8 @@ class Case:
     """The file that is broken."""
     files: dict[str, str]
     says: list[str]
+    on: str | None = None
+    """The target that it is laid on."""
 
     def errors(self, folder: Path) -> list[str]:
         """The errors of a description with its own files alone."""
@@ -60,11 +62,13 @@ class Case:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        load = load_system if self.changed == "system.yaml" else load_platform
         # Messages show file names without a path.
         with contextlib.chdir(folder):
             try:
-                load(Path(self.changed))
+                if self.changed == "system.yaml":
+                    load_system(self.changed, self.on)
+                else:
+                    load_platform(Path(self.changed))
             except BadDescription as error:
                 return str(error).split("\n")
         return []
@@ -84,7 +88,7 @@ def _case(described: dict[str, Any], right: dict[str, str]) -> Case:
     for old, new in described.get("change", {}).items():
         assert old in text, f"{described['name']}: the change applies to nothing"
         text = text.replace(old, new, 1)
-    return Case(described["name"], changed, right | {changed: text}, described["says"])
+    return Case(described["name"], changed, right | {changed: text}, described["says"], described.get("on"))
 
 
 def said_again(corpus: str, said: list[list[str]]) -> str:

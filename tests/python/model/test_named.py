@@ -33,8 +33,9 @@ OTHER_TEXTS = {
     "ModeAsker": "task member modes",
     "ModeChanges": "start",
     "ModeRequest": "to",
-    "System": "name description platform resources accelerators devices tasks channels chains modes",
+    "System": "name description platform resources accelerators devices tasks channels chains modes targets",
     "SystemDevice": "kind description arguments",
+    "Target": "platform cores memories",
     "Task": "arrival reads writes sections",
 }
 

@@ -30,7 +30,7 @@ from ruamel.yaml import YAML
 
 WALK = Path(__file__).parent / "walk"
 DESCRIPTIONS = ("stand_ins", "steps", "arrival", "supply", "resources", "cache", "bandwidth", "mode_changes")
-DESCRIPTIONS += ("thresholds", "remote_state", "accelerators")
+DESCRIPTIONS += ("thresholds", "remote_state", "accelerators", "targets")
 SCHEMA = system_schema()
 # Keys that only describe, by the part of the schema that has them. They must be printed.
 SOURCES = ("published", "derived", "measured", "counted", "bound", "simulated", "assumed")
@@ -180,10 +180,16 @@ def board(folder: Path) -> Platform:
 
 
 def outcome(described: dict[str, Any], folder: Path, *, modes: bool, texts: bool = False) -> list[Any]:
+    """What is planned of a description as it stands, and on each of its own targets."""
+    targets = described.get("targets", {})
+    return [one for on in (None, *targets) for one in plans(described, folder, on, modes=modes, texts=texts)]
+
+
+def plans(described: dict[str, Any], folder: Path, on: str | None, *, modes: bool, texts: bool) -> list[Any]:
     """The plan for each target, with `modes` in each mode too, or the reason of its refusal."""
     known = board(folder) if described.get("platform") == "board.yaml" else None
     try:
-        system = system_from_data(described, file=folder / "system.yaml", platform=known)
+        system = system_from_data(described, file=folder / "system.yaml", platform=known, on=on)
     except BadDescription as error:
         return [str(error)]
     found: list[Any] = []
