@@ -54,21 +54,10 @@ def test_a_mode_that_there_is_not_is_refused() -> None:
         plan_for(load_system(DRIVE), "board", mode="one")
 
 
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        (DRIVE, "--on: the description is of zynq-ultrascale-plus or zynqmp; 'versal' is another platform"),
-        (
-            ROOT / "examples/drive/system.yaml",
-            "--on: no emulated board stands for the platform linux-host of this description",
-        ),
-    ],
-)
-def test_a_run_on_another_platform_is_refused(
-    file: Path, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert ended("run", str(file), "--on", "versal") == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+def test_a_run_on_another_platform_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("run", str(DRIVE), "--on", "versal") == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "there is no target 'versal'; targets: zynq-ultrascale-plus, zynqmp" in said
 
 
 def test_plan_says_where_channels_lie(capsys: pytest.CaptureFixture[str]) -> None:

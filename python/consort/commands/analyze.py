@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from consort.base.errors import BadInput
-from consort.commands.options import NumberRange, echo_lines, verbose_option
+from consort.commands.options import NumberRange, echo_lines, on_option, on_target, verbose_option
 
 if TYPE_CHECKING:
     from consort.analysis.advice import Advice
@@ -33,6 +33,7 @@ ROWS = 200
     " age of its chains, and hold them against what FILE allows. Exit status 1: a deadline may be missed.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
+@on_option
 @click.option("--mode", help="Analyse the system as it is in this mode.")
 @click.option("--explain", metavar="NAME", help="Show how the bound of this task or chain comes about.")
 @click.option(
@@ -74,6 +75,7 @@ ROWS = 200
 @click.option("--json", "as_json", is_flag=True, help="Print bounds, assumptions and explanations as JSON.")
 def command(
     file: Path,
+    on: str | None,
     mode: str | None,
     explain: str | None,
     svg: Path | None,
@@ -96,13 +98,13 @@ def command(
     if svg is not None and explain is None:
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")
     verbose = verbose or all_rows
-    system = load_system(file)
+    system = load_system(file, on)
     if mode is None and system.mode_changes is not None:
         if scaled is not None:
             raise BadInput("figures are scaled in one mode; name it with --mode", field="--sensitivity")
         if certificate is not None:
             raise BadInput("bounds are certified in one mode; name it with --mode", field="--certificate")
-        _modes(system, file, explain, svg, verbose, all_rows, as_json)
+        _modes(system, file, on, explain, svg, verbose, all_rows, as_json)
         return
     planned = plan(system, "analysis", mode=mode)
     system = chosen_mode(system, mode)
@@ -141,7 +143,11 @@ def command(
             echo_lines(line for one in advice for line in one.lines())
         if explain is None:
             lacking = lacking_figures(planned, bounds)
-            echo_lines(["", *brief_of_bounds({"": bounds}, file, advice, lacking).lines()][not verbose :])
+            echo_lines(
+                ["", *brief_of_bounds({"": bounds}, on_target(file, on), advice, lacking).lines()][
+                    not verbose :
+                ]
+            )
         echo_lines(factor.line() for factor in found)
     if not schedulable:
         sys.exit(1)
@@ -173,6 +179,7 @@ def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_j
 def _modes(
     system: System,
     file: Path,
+    on: str | None,
     explain: str | None,
     svg: Path | None,
     verbose: bool,
@@ -224,7 +231,7 @@ def _modes(
                 click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
             click.echo()
         every = {**found.modes, "changes of mode": found.changes, "fail-over": found.gaps}
-        echo_lines(brief_of_bounds(every, file, lacking=lacking_in_modes(found)).lines())
+        echo_lines(brief_of_bounds(every, on_target(file, on), lacking=lacking_in_modes(found)).lines())
     if not found.schedulable:
         sys.exit(1)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from consort.analysis.advice import Advice
 from consort.analysis.lacking import named, remedies
@@ -18,7 +17,7 @@ CHAIN = ("reaction time", "data age")
 
 def brief_of_bounds(
     bounds: Mapping[str, Sequence[Bound]],
-    file: Path,
+    file: str,
     advice: Sequence[Advice] = (),
     lacking: Iterable[str] = (),
 ) -> Brief:

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from consort.base.errors import BadInput
+from consort.commands.options import on_option
 
 if TYPE_CHECKING:
     from consort.model import Platform, System, Task
+    from consort.plan.targets import Target
 
 
 def _count(number: int, what: str) -> str:
@@ -64,12 +67,53 @@ def platform_summary(platform: Platform, file: Path) -> str:
     )
 
 
+def _meaning(system: System, target: Target | None, stand_ins: bool) -> None:
+    """`BadDescription` unless the target honours all of the description; without one, unless one does."""
+    from consort.board.placement import plan_for
+    from consort.model import BadDescription
+    from consort.plan.make import refused_everywhere
+
+    if target is not None:
+        for mode in (None, *(system.modes if target.in_modes else ())):
+            plan_for(system, target.name, mode=mode, stand_ins=stand_ins)
+    elif refused := refused_everywhere(system):
+        raise BadDescription(refused)
+
+
+def _on_targets(system: System) -> Iterator[System]:
+    """The system on each of its targets; `BadDescription` of all that is wrong there."""
+    from consort.model import BadDescription, load_system
+
+    problems = []
+    for name in system.targets:
+        try:
+            there = load_system(system.file, name)
+            _meaning(there, None, False)
+            yield there
+        except BadDescription as error:
+            problems += [_said_of(name, problem) for problem in error.problems]
+    if problems:
+        raise BadDescription(problems)
+
+
+def _said_of(target: str, problem: BadInput) -> BadInput:
+    """A problem with the name of the target that it is of."""
+    return BadInput(
+        f"on {target!r}: {problem.message}",
+        file=problem.file,
+        line=problem.line,
+        column=problem.column,
+        field=problem.field,
+    )
+
+
 @click.command(
     "check",
     epilog="Example: consort check system.yaml",
     help="Check FILE, a system description or a platform file: its form, its units, and that the files and"
-    " cores it names exist, and that it means something to one target at least. All errors are reported"
-    " together, one a line: file, line, column, field, what is wrong, what would be right.",
+    " cores it names exist, and that it means something to one target at least; as it stands, and on"
+    " each of its targets. All errors are reported together, one a line: file, line, column, field, what is"
+    " wrong, what would be right.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -78,6 +122,7 @@ def platform_summary(platform: Platform, file: Path) -> str:
     metavar="TARGET",
     help="Check too that this target can honour all of the description, as `consort plan` would say.",
 )
+@on_option
 @click.option("--stand-ins", is_flag=True, help="With --for: give a stand-in to every task without a step.")
 @click.option(
     "--json",
@@ -85,7 +130,7 @@ def platform_summary(platform: Platform, file: Path) -> str:
     is_flag=True,
     help="Print {ok, system}, {ok, platform} or {ok, problems} as JSON on standard output.",
 )
-def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> int:
+def command(file: Path, target: str | None, on: str | None, stand_ins: bool, as_json: bool) -> int:
     from consort.model import BadDescription, Platform, System
     from consort.model.load import load_description
     from consort.model.problems import to_json
@@ -97,17 +142,12 @@ def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> i
         raise BadInput("stand-ins are for a target; name it with --for", field="--stand-ins")
     chosen = None if target is None else target_named(target)
     try:
-        checked = load_description(file)
-        if chosen is not None and isinstance(checked, System):
-            from consort.board.placement import plan_for
-
-            for mode in (None, *(checked.modes if chosen.in_modes else ())):
-                plan_for(checked, chosen.name, mode=mode, stand_ins=stand_ins)
-        elif isinstance(checked, System):
-            from consort.plan.make import refused_everywhere
-
-            if refused := refused_everywhere(checked):
-                raise BadDescription(refused)
+        checked = load_description(file, on)
+        laid: dict[str, System] = {}
+        if isinstance(checked, System):
+            _meaning(checked, chosen, stand_ins)
+            # One that was laid has none.
+            laid = dict(zip(checked.targets, _on_targets(checked), strict=True)) if on is None else {}
     except BadDescription as error:
         if as_json:
             click.echo(json.dumps({"ok": False, "problems": error.to_json()}, indent=2, ensure_ascii=False))
@@ -116,6 +156,10 @@ def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> i
             click.echo(f"consort: {_count(len(error.problems), 'error')} in {file}", err=True)
         return error.exit_status
     warnings = warnings_of(checked) if isinstance(checked, System) else []
+    said = {str(warning) for warning in warnings}
+    for name, system in laid.items():
+        there = (warning for warning in warnings_of(system) if str(warning) not in said)
+        warnings += [_said_of(name, warning) for warning in there]
     for warning in () if as_json else warnings:
         click.echo(f"warning: {warning}", err=True)
     if as_json:
@@ -126,6 +170,8 @@ def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> i
         click.echo(platform_summary(checked, file))
     else:
         click.echo(summary(checked, stand_ins=stand_ins))
+        if laid:
+            click.echo(f"  on its targets: ok, {', '.join(laid)}")
         if chosen is not None:
             modes = ", in each mode" if checked.modes and chosen.in_modes else ""
             click.echo(f"  {chosen.name} can honour all that is described{modes}")

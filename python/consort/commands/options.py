@@ -83,6 +83,18 @@ verbose_option = click.option(
 )
 
 
+on_option = click.option(
+    "--on",
+    metavar="TARGET",
+    help="Lay the description on this one of its targets; its own platform's name: as it stands.",
+)
+
+
+def on_target(file: Path, on: str | None) -> str:
+    """A description as a command names it again."""
+    return str(file) if on is None else f"{file} --on {on}"
+
+
 def echo_lines(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from consort.commands.options import on_option
+
 
 @click.command(
     "plan",
@@ -27,17 +29,20 @@ import click
     help="The target: analysis (bounds and simulation), linux (this machine), virtual (a"
     " deterministic clock) or board (the emulated board that stands for the platform).",
 )
+@on_option
 @click.option("--mode", help="The mode to plan; without it all tasks as they stand.")
 @click.option("--stand-ins", is_flag=True, help="Give a stand-in to every task without a step.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON; times are in picoseconds.")
-def command(file: Path, target: str, mode: str | None, stand_ins: bool, as_json: bool) -> None:
+def command(
+    file: Path, target: str, on: str | None, mode: str | None, stand_ins: bool, as_json: bool
+) -> None:
     from rich.console import Console
 
     from consort.board.placement import plan_for
     from consort.model import load_system
     from consort.plan.show import WIDTH, show
 
-    made = plan_for(load_system(file), target, mode=mode, stand_ins=stand_ins)
+    made = plan_for(load_system(file, on), target, mode=mode, stand_ins=stand_ins)
     if as_json:
         click.echo(json.dumps(made.to_json(), indent=2, ensure_ascii=False))
         return

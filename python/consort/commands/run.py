@@ -15,7 +15,15 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.progress import Progress, progress_bar
-from consort.commands.options import ChoiceOf, NumberRange, echo_lines, root_option, verbose_option
+from consort.commands.options import (
+    ChoiceOf,
+    NumberRange,
+    echo_lines,
+    on_option,
+    on_target,
+    root_option,
+    verbose_option,
+)
 from consort.run.process import signals_to_exceptions
 
 if TYPE_CHECKING:
@@ -87,29 +95,10 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
         return Runner("board", prepare_board, refused)
     if given["target"] == "virtual":
         return Runner("virtual", prepare, {**NO_BOARD, **OF_THIS_MACHINE})
-    if given["on"] is not None:
-        _need_board(system, given["on"])
-    if given["on"] is not None or (is_emulated(system) and not given["stand_ins"]):
+    if is_emulated(system) and (given["on"] is not None or not given["stand_ins"]):
         not_there = (option for option in OF_HOST_RUNS if option not in ("stand_ins", "mode"))
         return Runner("board", prepare_board, dict.fromkeys(not_there, "a board has no such choice"))
     return Runner("linux", prepare, NO_BOARD)
-
-
-def _need_board(system: System, name: str) -> None:
-    """`BadInput` unless `name` is the description's platform, or the board that stands for it."""
-    from consort.board.placement import board_of, is_emulated
-
-    platform = system.platform
-    if not is_emulated(system):
-        raise BadInput(
-            f"no emulated board stands for the platform {platform} of this description", field="--on"
-        )
-    names = list(dict.fromkeys([platform, board_of(system).name]))
-    if name not in names:
-        raise BadInput(
-            f"the description is of {' or '.join(names)}; {name!r} is another platform, with other cores",
-            field="--on",
-        )
 
 
 @click.command(
@@ -125,11 +114,7 @@ def _need_board(system: System, name: str) -> None:
     show_default=True,
     help="linux: by this machine's clock; virtual: the same steps in one thread, by a deterministic clock.",
 )
-@click.option(
-    "--on",
-    metavar="PLATFORM",
-    help="On the emulated board of the description's platform, as a run without --stand-ins by itself.",
-)
+@on_option
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
@@ -257,7 +242,7 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
     from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
     from consort.run.machine import prepared_machine
 
-    system = load_system(description)
+    system = load_system(description, given["on"])
     signals_to_exceptions()
     debugger: Debugger | None = None
     runner = runner_of(system, given)
@@ -280,13 +265,13 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
         also = {} if debugger is None else {"debugger": debugger.command}
         click.echo(json.dumps({**summary(run), **also}, indent=1))
     else:
-        _print(run, description, verbose)
+        _print(run, on_target(description, given["on"]), verbose)
         if debugger is not None:
             debugger.start_or_print()
     sys.exit(run.held.exit_status)
 
 
-def _print(run: Run, description: Path, verbose: bool) -> None:
+def _print(run: Run, description: str, verbose: bool) -> None:
     from consort.judge.disturbance import INTERRUPT, PREEMPTED, THROTTLED
     from consort.report.brief_run import brief_of_run
     from consort.report.terminal import verdict_lines
@@ -294,7 +279,7 @@ def _print(run: Run, description: Path, verbose: bool) -> None:
     if verbose:
         echo_lines([*verdict_lines(run), ""])
     # The settings of `--prepare` keep these away.
-    echo_lines(brief_of_run(run, str(description), (INTERRUPT, PREEMPTED, THROTTLED)).lines())
+    echo_lines(brief_of_run(run, description, (INTERRUPT, PREEMPTED, THROTTLED)).lines())
 
 
 def _options(runner: Runner, given: Mapping[str, Any]) -> Options:

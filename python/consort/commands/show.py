@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from consort.base.errors import BadInput
+from consort.commands.options import on_option
 
 
 @click.command(
@@ -23,14 +24,15 @@ from consort.base.errors import BadInput
     type=click.Path(path_type=Path, allow_dash=True),
     help="Where to write; - is standard output (default: FILE's name with .svg, in the current folder).",
 )
+@on_option
 @click.option("--mode", help="Draw the system as it is in this mode.")
-def command(file: Path, output: Path | None, mode: str | None) -> None:
+def command(file: Path, output: Path | None, on: str | None, mode: str | None) -> None:
     from consort.draw import draw_platform, draw_system
     from consort.model import Platform
     from consort.model.load import load_description
     from consort.model.problems import nearest
 
-    described = load_description(file)
+    described = load_description(file, on)
     if isinstance(described, Platform):
         if mode is not None:
             raise BadInput("a platform has no modes; leave --mode out", file=file)

@@ -14,7 +14,7 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.progress import progress_bar, silent
-from consort.commands.options import echo_lines, root_option, verbose_option
+from consort.commands.options import echo_lines, on_option, on_target, root_option, verbose_option
 
 if TYPE_CHECKING:
     from consort.analysis.result import Bound
@@ -86,6 +86,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
     help="While a job is at a worker its master's core runs other jobs, or keeps looking for the answer;"
     " without it as 'wait' of the core says.",
 )
+@on_option
 @click.option("--mode", help="A mode of the description; without it all tasks as they stand.")
 @click.option(
     "--trace", type=click.Path(path_type=Path), help="Write the whole trace for ui.perfetto.dev here."
@@ -100,6 +101,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(
     description: Path,
+    on: str | None,
     duration: int,
     seed: int | None,
     runs: int,
@@ -134,7 +136,7 @@ def command(
     from consort.simulate.check import BoundExceeded, above_bounds
     from consort.simulate.engine import simulate
 
-    described = load_system(description)
+    described = load_system(description, on)
     seed = described.run.seed if seed is None else seed
     if no_record and (trace is not None or csv_folder is not None):
         raise BadInput("--no-record keeps no jobs; leave it out to write a trace or CSV")
@@ -163,7 +165,7 @@ def command(
             )
         if changed.run is not None:
             say_pages(changed.run)
-        sys.exit(show_changes(changed, description, verbose, as_json).exit_status)
+        sys.exit(show_changes(changed, on_target(description, on), verbose, as_json).exit_status)
     planned = plan(described, "analysis", mode=mode)
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     record_it = not no_record
@@ -205,7 +207,7 @@ def command(
             _print(found, chains, bounds, run, ok, lacking)
             click.echo()
         causes = [str(excess) for excess in excesses] + late_chains + found.early
-        _print_brief(description, found, chains, bounds, run, ok, causes, lacking)
+        _print_brief(on_target(description, on), found, chains, bounds, run, ok, causes, lacking)
         for line in (*late_chains, *found.early):
             click.echo(line, err=True)
     if excesses:
@@ -379,7 +381,7 @@ def _answer_of_one(found: Simulation, chains: Chains, ok: Held, lacking: Sequenc
 
 
 def _print_brief(
-    description: Path,
+    description: str,
     found: Simulation,
     chains: Chains,
     bounds: list[Bound],
@@ -434,7 +436,7 @@ def cause_of(
 
 
 def following_command(
-    description: Path, plans: Iterable[Plan], run: Run | None, ok: Held, lacking: Sequence[str]
+    description: str, plans: Iterable[Plan], run: Run | None, ok: Held, lacking: Sequence[str]
 ) -> str:
     from consort.analysis.lacking import remedies
     from consort.record.judgement import Held

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from consort.simulate.modes import ModesSimulation
 
 
-def show_changes(changed: Changed, description: Path, verbose: bool, as_json: bool) -> Held:
+def show_changes(changed: Changed, description: str, verbose: bool, as_json: bool) -> Held:
     """Prints what was simulated; whether every deadline, chain and bound held, as the record says, too."""
     from consort.analysis.lacking import lacking_in_modes
     from consort.record.judgement import Held
@@ -56,7 +55,7 @@ def show_changes(changed: Changed, description: Path, verbose: bool, as_json: bo
 
 
 def _print_brief(
-    changed: Changed, description: Path, ok: Held, wrong: list[str], lacking: Sequence[str]
+    changed: Changed, description: str, ok: Held, wrong: list[str], lacking: Sequence[str]
 ) -> None:
     from consort.report.units import counted
     from consort.simulate.show import brief_of_simulation

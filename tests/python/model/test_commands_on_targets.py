@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands lay a description on one of its targets by `--on`, and `check` on all of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from consort.cli import main
+from test_targets import written
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return Path(written(tmp_path).name)
+
+
+def ended(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    return int(end.value.code or 0)
+
+
+def test_check_checks_every_target_and_says_which(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("check", str(file)) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("system.yaml:")
+    assert "targets.other.memories: on 'other': 'shm' has no entry, and is no memory or link of" in said[0]
+    assert "add 'shm: ddr'; memories: ddr, ocm" in said[0] and said[1:] == ["consort: 1 error in system.yaml"]
+    assert ended("check", str(file), "--on", "versal") == 0
+    assert "servo: every 1ms, deadline 1ms, offloaded on a72-0, master r5f-0" in capsys.readouterr().out
+    assert ended("check", str(file), "--on", "linux-host") == 0
+
+
+def test_a_target_that_there_is_not_is_refused_with_the_nearest(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("check", "analyze", "simulate", "plan", "show", "run"):
+        assert ended(command, str(file), "--on", "versall") == 2
+        assert "there is no target 'versall'; did you mean 'versal'?" in capsys.readouterr().err
+
+
+def test_commands_lay_the_description_on_the_target(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    on = (str(file), "--on", "versal")
+    assert ended("plan", *on, "--for", "analysis", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["cores"].keys() == {"r5f-0", "a72-1", "a72-0"}
+    assert ended("analyze", *on, "--json") == 1
+    assert "tasks.panel.wcet" in capsys.readouterr().out
+    assert ended("show", *on, "-o", "-") == 0
+    assert "a72-0" in capsys.readouterr().out
