@@ -39,7 +39,8 @@ def _times(
             continue
         where = ""
         if kind == "task" and plan is not None:
-            where = f" on {plan.tasks[row['subject']].computed_on}"
+            # As a bound names it: where it is released, which waits for a worker's answer.
+            where = f" on {plan.tasks[row['subject']].core}"
         limits = (("deadline" if kind == "task" else "allowed", row["required"]), ("bound", row["bound"]))
         yield Timed(
             f"{row['subject']}{where}" + (f" in {configuration['key']}" if named else ""),
@@ -82,8 +83,7 @@ def _cause(run: Run, judged: list[dict[str, Any]]) -> str:
         return str(reasons[0])
     disturbed = [c for c in judged if any(task["disturbed"] for task in c["verdict"]["tasks"])]
     if disturbed:
-        one = disturbed[-1]
-        return f"the machine: {one['verdict']['machine']}"
+        return f"the machine: {_disturbed(disturbed[-1]['verdict'])}"
     return _parts(run, judged)
 
 

@@ -117,7 +117,9 @@ def _timed(
 
 def _timed_task(mode: str, task: TaskFigures, bound: Bound | None) -> Timed:
     limits = _limits(deadline=task.deadline, bound=None if bound is None else bound.response)
-    name = f"{task.task} on {task.core}{f' in {mode}' if mode else ''}"
+    # As its bound names it: where it is released, which waits for a worker's answer.
+    core = task.core if bound is None else bound.core
+    name = f"{task.task} on {core}{f' in {mode}' if mode else ''}"
     return _timed(name, "response", task.max_response, limits, task.misses > 0)
 
 

@@ -166,7 +166,7 @@ def test_what_preparing_the_machine_would_have_removed(tmp_path: Path) -> None:
     run = recorded(tmp_path, 11, stopped="preempted")
     (pause,) = run.configurations[0]["verdict"]["pauses"]
     said = parted(brief_of_run(run, "system.yaml", [pause["culprit"]]).lines())
-    assert said["cause"].startswith("the machine: m0: ")
+    assert said["cause"].startswith("the machine: it disturbed ")
     assert said["next"].startswith("consort run system.yaml --prepare, as root, which keeps away: ")
     assert pause["culprit"] in said["next"]
     assert "--prepare" not in parted(brief_of_run(run, "system.yaml", ["another"]).lines())["next"]
