@@ -65,18 +65,19 @@ def said(*args: str) -> Any:
     return [status, *found.stdout.splitlines(), *found.stderr.splitlines()]
 
 
-def of_a_system(file: str, targets: tuple[str, ...], *options: str) -> Goldens:
-    """Outputs for a description, in each of its modes too."""
+def of_a_system(file: str, targets: tuple[str, ...], *options: str, on: str | None = None) -> Goldens:
+    """Outputs for a description as it stands or on one of its targets, in each of its modes too."""
     from consort.base.errors import ConsortError
     from consort.model import load_system
 
-    found = {"check": said("check", file)}
+    laid = () if on is None else ("--on", on)
+    found = {"check": said("check", file, *laid)}
     try:
-        modes = load_system(file).modes
+        modes = load_system(file, on).modes
     except ConsortError:
         return found
     for mode in (None, *modes):
-        which = () if mode is None else ("--mode", mode)
+        which = laid if mode is None else (*laid, "--mode", mode)
         here = {
             f"plan for {target}": said("plan", file, "--for", target, "--json", *options, *which)
             for target in targets
@@ -88,12 +89,25 @@ def of_a_system(file: str, targets: tuple[str, ...], *options: str) -> Goldens:
     return found
 
 
+def targets_of(file: Path) -> list[str]:
+    """The targets of an example; none of a file that is right in no way."""
+    from consort.base.errors import ConsortError
+    from consort.model import load_system
+
+    try:
+        return list(load_system(file).targets)
+    except ConsortError:
+        return []
+
+
 def examples() -> Iterator[tuple[str, Goldens]]:
     for file in sorted(ROOT.glob("examples/**/*.yaml")):
         name = str(file.relative_to(ROOT))
         if not file.read_text(encoding="utf-8").startswith(("consort:", "#")):
             continue
         yield name, of_a_system(name, (*TARGETS, "board"), "--stand-ins")
+        for on in targets_of(file):
+            yield f"{name} on {on}", of_a_system(name, (*TARGETS, "board"), "--stand-ins", on=on)
     for file in sorted(ROOT.glob("platforms/*.yaml")):
         name = str(file.relative_to(ROOT))
         yield name, {"check": said("check", name, "--json")}

@@ -57,12 +57,12 @@ def images(spec: BoardSpec, program: str, *flags: str, cores: tuple[str, ...] = 
 
 
 def recorded_and_judged(
-    file: Path, folder: Path, name: str, jobs: int = 20, *, stand_ins: bool = False
+    file: Path, folder: Path, name: str, jobs: int = 20, *, on: str | None = None, stand_ins: bool = False
 ) -> tuple[RawRun, Verdict]:
     """A description run on a board for so many jobs of its first task; the raw record goes to `folder`."""
     board(name)
     options = Options(target="board", iterations=jobs, stand_ins=stand_ins)
-    made = prepare_board(load_system(file), silent, options)
+    made = prepare_board(load_system(file, on), silent, options)
     folder.mkdir()
     (recording,) = made.recordings(made.key, options, silent, scratch=folder)
     found = judged(made, recording)

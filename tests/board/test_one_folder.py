@@ -17,6 +17,7 @@ from consort.base.errors import BadInput
 from consort.board import all_boards
 from consort.board.boards import load_board
 from consort.board.demo import parts
+from consort.model import load_system
 
 # Runs Consort from the scratch tree, whichever tree is installed.
 MAIN = """
@@ -37,16 +38,20 @@ def copied(folder: Path, name: str, platform: str, new: str, example: str) -> Pa
     engine = importlib.util.find_spec("consort._engine")
     assert engine is not None and engine.origin is not None
     shutil.copy(engine.origin, folder / "python/consort")
-    (folder / "platforms").mkdir()
+    # A description's targets name other platforms.
+    shutil.copytree(ROOT / "platforms", folder / "platforms")
     text = (ROOT / f"platforms/{platform}.yaml").read_text(encoding="utf-8")
     assert f"\nname: {platform}\n" in text
     text = text.replace(f"\nname: {platform}\n", f"\nname: {new}\n")
     text = text.replace(f"board: {name}", f"board: {new}")
     (folder / f"platforms/{new}.yaml").write_text(text, encoding="utf-8")
     shutil.copytree(ROOT / "ports" / name, folder / "ports" / new)
-    system = (ROOT / f"examples/{example}/{platform}.yaml").read_text(encoding="utf-8")
+    alone = ROOT / f"examples/{example}/{platform}.yaml"
+    system = load_system(alone if alone.is_file() else alone.with_name("loop.yaml"), platform)
     file = folder / f"examples/{example}/mine.yaml"
-    file.write_text(system.replace(f"platform: {platform}", f"platform: {new}"), encoding="utf-8")
+    system.to_yaml(file)
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace(f"platform: {platform}", f"platform: {new}"), encoding="utf-8")
     return file
 
 

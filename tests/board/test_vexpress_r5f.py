@@ -58,7 +58,7 @@ def test_messages_arrive_whole() -> None:
 @pytest.mark.slow
 def test_two_counted_runs_are_the_same() -> None:
     board("vexpress-r5f")
-    made = prepare_board(load_system(ROOT / "examples/drive/vexpress-r5f.yaml"), silent)
+    made = prepare_board(load_system(ROOT / "examples/drive/loop.yaml", "vexpress-r5f"), silent)
     first, second = (run(made.request(40 * 10**9, counted=True)) for _ in range(2))
     assert len(first.jobs) == 802 and first.jobs.tobytes() == second.jobs.tobytes()
 

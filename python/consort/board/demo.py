@@ -72,24 +72,28 @@ class Part:
 
 
 def parts(folder: Path) -> Iterator[Part]:
-    """The systems of a folder that emulated boards stand for, each also with Linux where it can."""
+    """The systems of a folder that emulated boards stand for, on each target, and with Linux where it can."""
     for file in sorted(folder.glob("*.yaml")):
         # Other data of an example lies beside its systems.
         if "\nplatform:" not in file.read_text(encoding="utf-8"):
             continue
-        system = load_system(file)
-        if not is_emulated(system):
-            continue
-        where = placement(system)
-        yield Part(system, where)
-        linux = where.board.linux
-        if linux is not None and linux.core in [where.sides[name] for name in where.workers]:
-            try:
-                beside = placement(system, rt_linux=True)
-            except BadDescription:
-                # Such as one with a plant: beside Linux a run has no time of its own.
-                continue
-            yield Part(system, beside)
+        described = load_system(file)
+        for system in (described, *(load_system(file, on) for on in described.targets)):
+            if is_emulated(system):
+                yield from _parts_of(system)
+
+
+def _parts_of(system: System) -> Iterator[Part]:
+    where = placement(system)
+    yield Part(system, where)
+    linux = where.board.linux
+    if linux is not None and linux.core in [where.sides[name] for name in where.workers]:
+        try:
+            beside = placement(system, rt_linux=True)
+        except BadDescription:
+            # Such as one with a plant: beside Linux a run has no time of its own.
+            return
+        yield Part(system, beside)
 
 
 def exchanges(spec: BoardSpec) -> Iterator[tuple[list[Pair], bool]]:

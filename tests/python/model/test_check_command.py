@@ -154,5 +154,5 @@ def test_what_no_check_can_see_is_said(folder: Path, capsys: pytest.CaptureFixtu
     # Without a step nothing is left to a compiler.
     out = call(capsys, "check", "system.yaml", "--for", "analysis")[1]
     assert "not checked here" not in out
-    board = Path(__file__).parents[3] / "examples" / "drive" / "versal.yaml"
+    board = Path(__file__).parents[3] / "examples" / "drive" / "loop.yaml"
     assert "constants" in call(capsys, "check", str(board), "--for", "board")[1]
