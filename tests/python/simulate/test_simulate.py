@@ -608,6 +608,11 @@ class TestCommand:
 
 
 LOCAL = {"a": {"wcet": 1, "period": 10}, "b": {"wcet": 1, "period": 10}}
+# Without a bound whatever the figures are.
+UNBOUNDED = {
+    **{name: {"wcet": 1, "period": 10, "priority": 3} for name in ("a", "b")},
+    "d": {"wcet": 1, "period": 10, "priority": 1, "preemption_threshold": 2},
+}
 MODES = {
     "modes": {"one": {"tasks": ["a", "b"]}, "two": {"tasks": ["b"]}},
     "mode_changes": {"start": "one", "agreement": "2us", "requests": [{"at": "500us", "to": "two"}]},
@@ -619,6 +624,7 @@ MODES = {
     [
         ("cores.m.timer_lateness", LOCAL, {}, ["cores.m.timer_lateness"]),
         ("cores.m.timer_lateness", LOCAL, MODES, ["cores.m.timer_lateness"]),
+        ("cores.m.timer_lateness", UNBOUNDED, {}, ["cores.m.timer_lateness"]),
         ("dmas.edma.setup", small.THREE_PHASE, {"scheduling": small.SLOTS}, ["dmas.edma.setup"]),
         ("dmas", small.THREE_PHASE, {"scheduling": {"spm": small.SLOTS["spm"] | {"slot": "20us"}}}, ["dmas"]),
     ],
