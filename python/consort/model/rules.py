@@ -25,6 +25,7 @@ from consort.model.mode_change_rules import check_mode_changes
 from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
+from consort.model.quantities import Duration
 from consort.model.resource_rules import (
     check_bandwidth,
     check_caches,
@@ -211,6 +212,12 @@ def _run(view: View, system: System) -> Problems:
     if run.configurations == () and not view.wrong_within("run", "configurations"):
         text = f"the list is empty; choose from {', '.join(CONFIGURATIONS)}"
         yield from view.say(("run", "configurations"), text)
+    name, first = next(iter(system.tasks.items()), ("", None))
+    apart = None if first is None else first.period or first.min_interarrival
+    if "iterations" in run.model_fields_set and apart and apart.value * run.iterations > Duration.largest:
+        most = Duration.largest // apart.value
+        text = f"so many periods of {name!r} last longer than 1000000s; write {most} or less"
+        yield from view.say(("run", "iterations"), text)
     offloads = bool(system.workers())
     for index, entry in enumerate(chosen):
         here: Location = ("run", "configurations", index)

@@ -219,4 +219,12 @@ def duration_of(made: Plan, options: Options) -> int:
         # Given in this machine's time.
         return options.duration_ps // options.time_scale
     first = next(iter(made.tasks.values()))
-    return (options.iterations or made.run.iterations) * first.period_ps
+    iterations = options.iterations or made.run.iterations
+    if iterations * first.period_ps > Duration.largest:
+        raise BadInput(
+            f"{iterations} periods of {first.name!r} last longer than 1000000s; write"
+            f" {Duration.largest // first.period_ps} or less",
+            file=made.file,
+            field="run.iterations" if options.iterations is None else "--iterations",
+        )
+    return iterations * first.period_ps
