@@ -342,6 +342,7 @@ def test_the_simulator_refutes_a_bound_that_counts_one_return() -> None:
         made = _engine.SimTask("hold-last-output")
         for name, value in fields.items():
             setattr(made, name, value)
+        made.give_up = made.deadline
         return made
 
     hi = task(core=1, master=0, offloaded=True, period=1500, deadline=1500, priority=9, wcet=100, bcet=100)

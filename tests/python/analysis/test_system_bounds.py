@@ -179,6 +179,7 @@ def task_of(**fields: int | bool) -> Any:
     task = _engine.SimTask("hold-last-output")
     for name, value in fields.items():
         setattr(task, name, value)
+    task.give_up = task.deadline
     return task
 
 
