@@ -8,8 +8,7 @@
 // Interface: starts_i with a write that begins; message_* and done_i for what of it is still to be sent; rsp_* is an acknowledgement; b_* of AXI4.
 // Parameters: Port, Links; Credits.
 // Throughput: an answer in three cycles.
-// Latency: an answer shows three cycles after its acknowledgement where its write is looked at, and some ten more where another list's is; it is the
-// oldest of its list.
+// Latency: an answer shows three cycles after its acknowledgement where its list is looked at, and some ten more where another one is.
 // Assumes: nothing of the other ends.
 // Held by: the exploration of credits with links that go down (tests/rtl/test_explore.py), with three wrong versions of this module; the proofs of
 // consort_tag_flags and consort_failed_tags; bad lenders, tests/rtl/test_lenders.py.
@@ -168,10 +167,9 @@ module consort_write_answers
       if (goes_on && waits_q) hints_q[list_q] <= 1'b0;
       // The next one of the list may have its acknowledgement already; one that is refused waits for none.
       if (b_step) hints_q[list_q] <= 1'b1;
-      if (starts_i && !good_i) hints_q <= '1;
       if (rsp_q) hints_q[rsp_list_q] <= 1'b1;
       lost_q <= {lost_q[2:0], up_i[Links-1:0] != '1};
-      if (lost_q != '0) hints_q <= '1;
+      if (lost_q != '0 || (starts_i && !good_i)) hints_q <= '1;
       rsp_q <= comes;
     end
   end
