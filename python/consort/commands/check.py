@@ -69,11 +69,12 @@ def platform_summary(platform: Platform, file: Path) -> str:
 
 def _meaning(system: System, target: Target | None, stand_ins: bool) -> None:
     """`BadDescription` unless the target honours all of the description; without one, unless one does."""
-    from consort.board.placement import plan_for
     from consort.model import BadDescription
     from consort.plan.make import refused_everywhere
 
     if target is not None:
+        from consort.board.placement import plan_for
+
         for mode in (None, *(system.modes if target.in_modes else ())):
             plan_for(system, target.name, mode=mode, stand_ins=stand_ins)
     elif refused := refused_everywhere(system):

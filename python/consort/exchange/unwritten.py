@@ -29,6 +29,7 @@ SYSTEM: dict[str, str] = {
     **dict.fromkeys(("consort", "name", "description", "platform", "tasks", "scheduling"), WRITTEN),
     "resources": WRITTEN,
     "run": "how a run is made, not what the system is",
+    "targets": "the system as it stands is written, on its own platform",
 }
 _SCHEDULING: dict[str, str] = {
     "policy": WRITTEN,
