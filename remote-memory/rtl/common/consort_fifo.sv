@@ -61,6 +61,7 @@ module consort_fifo #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (push) memory[write_q[PtrWidth-1:0]] <= data_i;
+    // Whether a word comes is known late: what lies in a free place does not matter.
+    if (ready_o) memory[write_q[PtrWidth-1:0]] <= data_i;
   end
 endmodule

@@ -65,7 +65,8 @@ module consort_fifo_head #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (push) memory[write_q] <= data_i;
+    // Whether a word comes is known late: what lies in a free place does not matter.
+    if (ready_o) memory[write_q] <= data_i;
     // Which word shows next is known before whether it does: what is late only lets the register change.
     if (ready_i || !valid_o) data_o <= valid_o && !one_o ? memory[next_q] : data_i;
   end
