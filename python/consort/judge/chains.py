@@ -306,6 +306,22 @@ def _between(chain: PlannedChain, system: Ran, writer: str, reader: str) -> list
     return named or found
 
 
+def writes_to(operations: NDArray[np.void], channel: int) -> NDArray[np.void]:
+    """The writes to a channel, by the numbers of their blocks."""
+    written = operations[(operations["channel"] == channel) & np.isin(operations["kind"], _WRITES)]
+    ordered: NDArray[np.void] = written[np.argsort(written["sequence"], kind="stable")]
+    return ordered
+
+
+def _reads_of(
+    reader: NDArray[np.void], channel: int, written: NDArray[np.void]
+) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+    """A reader's reads of a channel whose blocks are known, and the place of each block in `written`."""
+    read = reader[(reader["channel"] == channel) & (reader["kind"] == _READ) & (reader["sequence"] > 0)]
+    block, found = _positions(read["sequence"].astype(np.int64), written["sequence"].astype(np.int64))
+    return read[found], block[found]
+
+
 def _producers(
     operations: NDArray[np.void],
     reader: NDArray[np.void],
@@ -316,15 +332,9 @@ def _producers(
 ) -> NDArray[np.int64]:
     """The position of the newest writer's job whose block each job of the reader read."""
     number = system.task_names.index(writer.task)
-    written = operations[
-        (operations["channel"] == channel)
-        & (operations["task"] == number)
-        & np.isin(operations["kind"], _WRITES)
-    ]
-    written = written[np.argsort(written["sequence"], kind="stable")]
-    read = reader[(reader["channel"] == channel) & (reader["kind"] == _READ) & (reader["sequence"] > 0)]
-    block, found = _positions(read["sequence"].astype(np.int64), written["sequence"].astype(np.int64))
-    read, block = read[found], block[found]
+    written = writes_to(operations, channel)
+    written = written[written["task"] == number]
+    read, block = _reads_of(reader, channel, written)
     job, known = _positions(written["seq"].astype(np.int64)[block], writer.seq)
     mine, recorded = _positions(read["seq"].astype(np.int64), seq)
     use = known & recorded
@@ -345,12 +355,8 @@ def _older(
 
     Where the reader is no faster than the writer it has no spare job to read such a backlog away.
     """
-    here = operations[operations["channel"] == channel]
-    written = here[np.isin(here["kind"], _WRITES)]
-    written = written[np.argsort(written["sequence"], kind="stable")]
-    read = reader[(reader["channel"] == channel) & (reader["kind"] == _READ) & (reader["sequence"] > 0)]
-    block, found = _positions(read["sequence"].astype(np.int64), written["sequence"].astype(np.int64))
-    read, block = read[found], block[found]
+    written = writes_to(operations, channel)
+    read, block = _reads_of(reader, channel, written)
     mine, recorded = _positions(read["seq"].astype(np.int64), seq)
     read, block, mine = read[recorded], block[recorded], mine[recorded]
     older = np.zeros(seq.size, dtype=np.int64)

@@ -27,7 +27,6 @@ Times = NDArray[np.int64]
 _ROUNDING = 1e-9
 _READ = OPERATIONS.index("read")
 _DELIVERED = OPERATIONS.index("delivered")
-_WRITES = (OPERATIONS.index("write"), OPERATIONS.index("write-late"))
 
 
 def rows_of(
@@ -260,8 +259,7 @@ def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> li
     if operations is None or channel.writer not in samples.system.task_names:
         return []
     here = operations[operations["channel"] == number]
-    written = here[np.isin(here["kind"], _WRITES)]
-    written = written[np.argsort(written["sequence"], kind="stable")]
+    written = chains.writes_to(here, number)
     read = here[(here["kind"] == _READ) & (here["sequence"] > 0)]
     at = np.searchsorted(written["sequence"], read["sequence"])
     known = at < written.size
@@ -293,8 +291,7 @@ def _delivery(samples: Samples, number: int, found: Disturbances, make: _Maker) 
     if operations is None or link_of(samples.system.plan, channel) is None:
         return []
     here = operations[operations["channel"] == number]
-    written = here[np.isin(here["kind"], _WRITES)]
-    written = written[np.argsort(written["sequence"], kind="stable")]
+    written = chains.writes_to(here, number)
     arrived = here[here["kind"] == _DELIVERED]
     # A block that an engine had moved and not recorded when it died is moved, and recorded, once more.
     arrived = arrived[np.sort(np.unique(arrived["sequence"], return_index=True)[1])]
