@@ -48,6 +48,10 @@ class BadInput(ConsortError):
         self.column = column
         self.field = field
 
+    def saying(self, message: str) -> BadInput:
+        """The same place with another message."""
+        return BadInput(message, file=self.file, line=self.line, column=self.column, field=self.field)
+
 
 class EnvironmentLacks(ConsortError):
     """The machine lacks something that the command needs (exit status 3): what, and how to get it."""

@@ -143,11 +143,9 @@ def command(
             echo_lines(line for one in advice for line in one.lines())
         if explain is None:
             lacking = lacking_figures(planned, bounds)
-            echo_lines(
-                ["", *brief_of_bounds({"": bounds}, on_target(file, on), advice, lacking).lines()][
-                    not verbose :
-                ]
-            )
+            if verbose:
+                click.echo()
+            echo_lines(brief_of_bounds({"": bounds}, on_target(file, on), advice, lacking).lines())
         echo_lines(factor.line() for factor in found)
     if not schedulable:
         sys.exit(1)

@@ -99,13 +99,7 @@ def _on_targets(system: System) -> Iterator[System]:
 
 def _said_of(target: str, problem: BadInput) -> BadInput:
     """A problem with the name of the target that it is of."""
-    return BadInput(
-        f"on {target!r}: {problem.message}",
-        file=problem.file,
-        line=problem.line,
-        column=problem.column,
-        field=problem.field,
-    )
+    return problem.saying(f"on {target!r}: {problem.message}")
 
 
 @click.command(

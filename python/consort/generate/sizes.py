@@ -117,10 +117,7 @@ def with_symbols(error: BadDescription, options: TableOptions) -> BadDescription
         match = re.fullmatch(r"tasks\.([^.]+)\.footprint", problem.field or "")
         files = options.objects.get(match[1], ()) if match else ()
         if files:
-            message = f"{problem.message}; most take {measure(files, '').largest()}"
-            problem = BadInput(
-                message, file=problem.file, line=problem.line, column=problem.column, field=problem.field
-            )
+            problem = problem.saying(f"{problem.message}; most take {measure(files, '').largest()}")
         problems.append(problem)
     return BadDescription(problems)
 
