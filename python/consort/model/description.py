@@ -89,7 +89,7 @@ class System(Sourced):
     targets: dict[Name, Target] = Field(
         default={},
         description="Other platforms that the system can be laid on, by name: `--on NAME` chooses one.",
-        examples=["{versal: {cores: {master-0: r5f-0, worker-0: a72-0}, memories: {shm: ddr}}}"],
+        examples=["{desk: {platform: linux-host, cores: {small-0: master-0, large-0: worker-0}}}"],
     )
 
     _file: Path | None = PrivateAttr(default=None)

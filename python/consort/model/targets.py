@@ -14,16 +14,16 @@ class Target(Described):
     platform: NonEmpty | None = Field(
         default=None,
         description="As the description's own platform; without it the one of the target's name.",
-        examples=["versal"],
+        examples=["linux-host"],
     )
     cores: dict[Name, Name] = Field(
         default={},
         description="For each core that the description names, the target's core; a core without an entry"
         " keeps its name. Several may come to one core.",
-        examples=["{master-0: r5f-0, worker-0: a72-0}"],
+        examples=["{small-0: master-0, large-0: worker-0}"],
     )
     memories: dict[Name, Name] = Field(
         default={},
         description="For each memory or link that the description names, the target's; likewise.",
-        examples=["{shm: ddr}"],
+        examples=["{sram: shm}"],
     )
