@@ -110,13 +110,13 @@ def test_remote_memory_declares_what_it_imports() -> None:
 
 
 def test_remote_memory_takes_little_of_consort() -> None:
-    """It imports the base, the tools that build, the command line and quantities: no plan, no run."""
+    """It imports the base, the command line and quantities: no plan, no run."""
     taken = {
         match[1]
         for file in (REMOTE / "python").rglob("*.py")
         for match in re.finditer(r"from consort\.(\w+)\.", file.read_text(encoding="utf-8"))
     }
-    assert taken == {"base", "commands", "model", "toolchain"}
+    assert taken == {"base", "commands", "model"}
 
 
 def without(libraries: set[str], *arguments: str, call: str = "") -> subprocess.CompletedProcess[str]:

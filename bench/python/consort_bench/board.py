@@ -16,12 +16,12 @@ from typing import Any
 
 from consort.base.errors import EnvironmentLacks
 from consort.base.progress import silent
+from consort.base.toolchain.source import need_source_tree
 from consort.board.application import prepare_board
 from consort.board.description import CoreSpec
 from consort.board.placement import board_of, is_emulated
 from consort.board.qemu import find, version
 from consort.model import System, load_system
-from consort.toolchain.source import need_source_tree
 
 from consort_bench import board_dispatch, board_size, freertos
 from consort_bench.board_dispatch import SHIFT, Counted

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 from consort.base.progress import Progress
+from consort.base.toolchain.source import need_source_tree
 from consort.board import executive
 from consort.board.application import BEGIN, prepare_board
 from consort.board.description import CoreSpec
 from consort.model import load_system
-from consort.toolchain.source import need_source_tree
 
 # An instruction takes 2^6 = 64 ns then, more than a tick of every board's counter (at most 40 ns).
 SHIFT = 6

@@ -21,6 +21,7 @@ import numpy as np
 from consort.analysis.scratchpad import moved
 from consort.base.errors import BadInput
 from consort.base.progress import silent
+from consort.base.toolchain.source import need_source_tree
 from consort.board.application import built
 from consort.board.boards import kernel_board, roles
 from consort.board.count import ALLOWED, Count, changes, compiler_version, load, missing, store
@@ -36,7 +37,6 @@ from consort.model import System, load_system
 from consort.model.scheduling import Scheduling
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
-from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench import board_bandwidth

@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from consort.base.toolchain.source import need_source_tree
 from consort.board.image import opened_elf
-from consort.toolchain.source import need_source_tree
 from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import EnvironmentLacks
+from consort.base.toolchain.compiler import compiler
+from consort.base.toolchain.source import need_source_tree
 from consort.record import environment
-from consort.toolchain.compiler import compiler
-from consort.toolchain.source import need_source_tree
 
 from consort_bench.registry import BenchResult, Options, goal
 

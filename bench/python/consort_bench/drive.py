@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from consort.base.errors import EnvironmentLacks
 from consort.base.progress import silent
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.source import need_source_tree
 from consort.judge import Verdict
 from consort.judge.samples import Samples
 from consort.model import Configuration, load_system
@@ -37,8 +39,6 @@ from consort.run import prepare
 from consort.run.flow import judged
 from consort.run.machine import prepared_machine
 from consort.run.process import environment_errors, signals_to_exceptions
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench.icc import processor

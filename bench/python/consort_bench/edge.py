@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from consort.base.errors import EnvironmentLacks
+from consort.base.toolchain.source import need_source_tree
 from consort.board.application import prepare_board
 from consort.judge import Verdict
 from consort.model import System, system_from_data
@@ -29,7 +30,6 @@ from consort.run.application import prepare
 from consort.run.flow import record_configuration
 from consort.run.options import Options as RunOptions
 from consort.run.process import environment_errors, signals_to_exceptions
-from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench.published import Published, experiment_folder, read_published

@@ -15,6 +15,7 @@ import numpy as np
 from consort.base.cpus import usable_cpus
 from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.base.progress import Progress
+from consort.base.toolchain.source import need_source_tree
 from consort.model import load_system
 from consort.plan import ModePlans
 from consort.record import RawRun
@@ -28,7 +29,6 @@ from consort.run.options import Options as RunOptions
 from consort.run.placement import place
 from consort.run.plan_image import write_image
 from consort.run.rows import write_rows
-from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench.programs import cpp_program

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.ccache import compiled
+from consort.base.toolchain.source import need_source_tree
 from consort.board.description import CoreSpec
 from consort.board.image import build_image
 from consort.board.session import Board
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.ccache import compiled
-from consort.toolchain.source import need_source_tree
 
 CRATE = "freertos-next"
 # The kernel's own files, and those of its port to each processor.

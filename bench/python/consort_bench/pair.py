@@ -14,6 +14,8 @@ import numpy as np
 from consort.base.cpus import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.progress import Progress
+from consort.base.toolchain.compiler import own_program
+from consort.base.toolchain.source import need_source_tree
 from consort.record import RawRun
 from consort.record.columns import ACTIVITY
 from consort.record.raw import MANIFEST
@@ -22,8 +24,6 @@ from consort.record.tables import SOURCES
 from consort.record.ticks import to_ns
 from consort.run.interference import interfering
 from consort.run.process import add_note, execute
-from consort.toolchain.compiler import own_program
-from consort.toolchain.source import need_source_tree
 from numpy.typing import NDArray
 
 Class = Literal["ordinary", "realtime"]

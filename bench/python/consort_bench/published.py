@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import BadInput
+from consort.base.toolchain.source import need_source_tree
 from consort.record.provenance import checked
-from consort.toolchain.source import need_source_tree
 
 COMMON = ("statistic", "value", "unit", "provenance", "source", "note")
 NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of all sub-packages: errors, arguments, files, limits, progress. It imports none of them."""
+"""The base of all sub-packages: errors, arguments, files, limits, progress, tools that build. It imports none."""

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from consort.base.errors import BadInput
 from consort.base.standstill import STANDSTILL_S
+from consort.base.toolchain.source import need_source_tree
 from consort.board.boards import all_boards
 from consort.board.description import BoardSpec, CoreSpec
 from consort.board.image import build_image
 from consort.board.session import Board
-from consort.toolchain.source import need_source_tree
 
 # In the order of the counted program's results, behind the empty call.
 OPERATIONS = (

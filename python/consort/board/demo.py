@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.progress import Progress
+from consort.base.toolchain.source import need_source_tree
 from consort.board.application import prepare_board
 from consort.board.boards import all_boards
 from consort.board.description import BoardSpec
@@ -25,7 +26,6 @@ from consort.report import PAGES
 from consort.run.flow import record_configuration
 from consort.run.options import Options
 from consort.run.process import environment_errors
-from consort.toolchain.source import need_source_tree
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from consort.analysis.scratchpad import three_phase_cores
 from consort.base.errors import BadInput
+from consort.base.toolchain.builds import digest, kept
 from consort.board.boards import roles
 from consort.board.description import BoardSpec, KernelSpec
 from consort.board.task_image import PAGE, TaskImage
@@ -21,7 +22,6 @@ from consort.generate.scratchpad import make_tables
 from consort.generate.sizes import image_places
 from consort.generate.tables import table_files
 from consort.model import System
-from consort.toolchain.builds import digest, kept
 
 # The board's clocks count nanoseconds.
 TICK = 1000

@@ -7,8 +7,8 @@ import hashlib
 import tempfile
 from pathlib import Path
 
+from consort.base.toolchain.source import cache_folder
 from consort.board.description import BoardSpec, CoreSpec
-from consort.toolchain.source import cache_folder
 
 HEADER = Path("consort/board/memory_map.hpp")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
+from consort.base.toolchain.source import need_source_tree
 from consort.board.image import COMMON, build
-from consort.toolchain.source import need_source_tree
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.files import written_whole
+from consort.base.toolchain import debian
+from consort.base.toolchain.initramfs import archive_of
+from consort.base.toolchain.source import cache_folder, need_source_tree
 from consort.board import qemu
 from consort.board.description import BoardSpec, CoreSpec, LinuxSpec, MemoryRange
 from consort.board.image import COMMON, build
-from consort.toolchain import debian
-from consort.toolchain.initramfs import archive_of
-from consort.toolchain.source import cache_folder, need_source_tree
 
 
 def with_linux(spec: BoardSpec) -> BoardSpec:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, SystemFails
 from consort.base.standstill import STANDSTILL_S
+from consort.base.toolchain.source import need_source_tree
 from consort.board.boards import kernel_board, roles
 from consort.board.control_block import BYTES as CONTROL_BLOCK_BYTES
 from consort.board.description import CONTROL_BLOCKS, BoardSpec, KernelSpec
@@ -26,7 +27,6 @@ from consort.board.layouts import Layouts, packed
 from consort.board.session import Board
 from consort.board.task_image import PAGE, TaskImage, aligned
 from consort.generate.kernel import PARTITIONS
-from consort.toolchain.source import need_source_tree
 
 # Behind the control blocks; what the tables lead to begins in the next page.
 TABLES = CONTROL_BLOCKS * CONTROL_BLOCK_BYTES

@@ -19,7 +19,7 @@ from typing import Any
 
 from consort.base.cpus import parse_cpus
 from consort.base.errors import EnvironmentLacks
-from consort.toolchain.compiler import tool
+from consort.base.toolchain.compiler import tool
 
 CAP_IPC_LOCK = 14
 CAP_SYS_NICE = 23

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from consort.base.errors import BadInput
 from consort.base.render import Templates
-from consort.toolchain.ccache import compiled, run_tool
-from consort.toolchain.compiler import FLAGS, compiler, include_folders
+from consort.base.toolchain.ccache import compiled, run_tool
+from consort.base.toolchain.compiler import FLAGS, compiler, include_folders
 
 TEMPLATES = Templates("consort.migrate")
 STEP = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*")

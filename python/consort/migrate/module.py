@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import BadInput
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.compiler import compiler, include_folders, version_of
+from consort.base.toolchain.source import cpp_tree
 from consort.migrate.c_code import own_memory, own_phase
 from consort.migrate.check import Checker
 from consort.migrate.describe import PARTS, TEMPLATES, Described, describe, owner_of
 from consort.migrate.disassembly import Module, module_of
 from consort.migrate.intermediate import divided, places
 from consort.migrate.tools import Tools, ran, tools
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.compiler import compiler, include_folders, version_of
-from consort.toolchain.source import cpp_tree
 
 TARGET = ("--target=wasm32", "-mmutable-globals", "-mbulk-memory")
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off")

@@ -13,12 +13,12 @@ from pathlib import Path
 from types import TracebackType
 
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.ccache import compiled, run_tool
+from consort.base.toolchain.compiler import include_folders, version_of
+from consort.base.toolchain.source import cpp_tree
 from consort.board.process import PROCESSES, ProcessSpec
 from consort.migrate.module import Step
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.ccache import compiled, run_tool
-from consort.toolchain.compiler import include_folders, version_of
-from consort.toolchain.source import cpp_tree
 
 # No warnings: the C is generated.
 C_FLAGS = ("-O2", "-g", "-ffp-contract=off", "-w", "-ffunction-sections")

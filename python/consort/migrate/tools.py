@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.toolchain.ccache import run_tool
+from consort.base.toolchain.ccache import run_tool
 
 INSTALL = "install them: tools/install-packages.sh migrate"
 # A program's names, without and with the version that Debian adds.

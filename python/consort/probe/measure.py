@@ -11,7 +11,7 @@ from typing import Any
 
 from consort.base.cpus import show_cpus
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.toolchain.compiler import tool
+from consort.base.toolchain.compiler import tool
 
 PARTS = ("wakeup", "busy", "switch", "memory", "exchange", "signal")
 

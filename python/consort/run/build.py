@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.ccache import compiled, run_tool
+from consort.base.toolchain.compiler import FLAGS, compiler, include_folders, version_of
+from consort.base.toolchain.source import cpp_tree
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.plan.over_links import link_of
 from consort.plan.recorded import carried
 from consort.remote_memory import remote_memory
 from consort.run.source import program_source
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.ccache import compiled, run_tool
-from consort.toolchain.compiler import FLAGS, compiler, include_folders, version_of
-from consort.toolchain.source import cpp_tree
 
 # Units that a program is linked with beside its own; in virtual time with more.
 UNITS = ("linux/src/executive.cpp",)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from consort.base.errors import SystemFails
 from consort.base.progress import Progress, silent
 from consort.base.standstill import Standstill
+from consort.base.toolchain.source import cache_folder
 from consort.judge import Expected
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
@@ -22,7 +23,6 @@ from consort.record.raw import MANIFEST
 from consort.record.status import STATUS
 from consort.run.data import golden_outputs, struct_dtype
 from consort.run.process import execute, signal_words
-from consort.toolchain.source import cache_folder
 
 # How long a job may take to be computed again [s].
 REPLAY_S = 60.0

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from consort.toolchain.compiler import tool
+from consort.base.toolchain.compiler import tool
 
 
 @dataclass

@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 from consort.base.errors import ConsortError, EnvironmentLacks
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.ccache import for_make
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.ccache import for_make
 
 from consort_remote.source import need_folder
 

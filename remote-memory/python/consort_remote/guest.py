@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks, SystemFails
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.initramfs import archive_of
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.initramfs import archive_of
 
 from consort_remote.kernel import Kernel, Machine, module, sources
 

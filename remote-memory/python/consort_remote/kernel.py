@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks, SystemFails
-from consort.toolchain import debian
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.source import cache_folder
+from consort.base.toolchain import debian
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.source import cache_folder
 from filelock import FileLock
 
 from consort_remote.source import need_folder

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from consort.toolchain import debian
+from consort.base.toolchain import debian
 from consort_remote.kernel import Kernel
 from filelock import FileLock
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from consort.base.errors import EnvironmentLacks
-from consort.toolchain.initramfs import archive_of
+from consort.base.toolchain.initramfs import archive_of
 from consort_remote import guest, kernel
 from effort import PATIENCE
 from guest_drivers import drivers

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks, SystemFails
+from consort.base.toolchain import debian
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.initramfs import archive_of
+from consort.base.toolchain.source import cache_folder, need_source_tree
 from consort.board.description import LinuxSpec
-from consort.toolchain import debian
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.initramfs import archive_of
-from consort.toolchain.source import cache_folder, need_source_tree
 from filelock import FileLock
 
 OWN = ("virtio_rpmsg_bus", "rpmsg_ns", "rpmsg_char", "rpmsg_ctrl")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from consort.base.toolchain.source import cpp_tree
 from consort.cli import main
-from consort.toolchain.source import cpp_tree
 
 pytest.importorskip("consort._engine", reason="the native module is not built")
 BYTES = 65536

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
+from consort.base.toolchain.compiler import tool
 from consort.cli import main
-from consort.toolchain.compiler import tool
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:

@@ -8,8 +8,8 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from consort.base.toolchain.source import need_source_tree
 from consort.model import load_platform
-from consort.toolchain.source import need_source_tree
 from consort_bench import cross_isa
 from consort_bench.cross_isa_points import (
     largest_error,

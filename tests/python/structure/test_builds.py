@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.toolchain.builds import UNUSED_S, digest, kept, sweep
+from consort.base.toolchain.builds import UNUSED_S, digest, kept, sweep
 from effort import PATIENCE
 from filelock import FileLock
 

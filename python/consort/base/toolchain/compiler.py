@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
-from consort.toolchain.builds import digest, kept
-from consort.toolchain.ccache import compiled, run_tool
-from consort.toolchain.source import cpp_tree
+from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.ccache import compiled, run_tool
+from consort.base.toolchain.source import cpp_tree
 
 # -ffp-contract=off: a fused multiply-add rounds once instead of twice: outputs would depend on the processor.
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra")

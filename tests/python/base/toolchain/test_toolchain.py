@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from consort.base.errors import EnvironmentLacks
+from consort.base.toolchain import compiler as toolchain
+from consort.base.toolchain.compiler import FLAGS
 from consort.model import system_from_data
 from consort.run import build
-from consort.toolchain import compiler as toolchain
-from consort.toolchain.compiler import FLAGS
 
 
 @pytest.fixture

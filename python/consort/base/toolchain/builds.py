@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from consort.base.errors import EnvironmentLacks
-from consort.toolchain.source import cache_folder
+from consort.base.toolchain.source import cache_folder
 
 UNUSED_S = 30 * 24 * 3600
 _DAY_S = 24 * 3600
