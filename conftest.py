@@ -57,7 +57,7 @@ HEAVY = {
     "tests/python/bench": 40,
     "tests/python/experiments": TENTH,
     "tests/python/migrate": TENTH,
-    "tests/python/probe": TENTH,
+    "tests/python/machine/probe": TENTH,
     "tests/python/run": TENTH,
 }
 # A test hangs when it has run so long [s] and used no CPU time in the last third of it, or more than this in

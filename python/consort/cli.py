@@ -111,7 +111,7 @@ class LazyGroup(click.Group):
             # An option in the place of a command has a message of its own.
             if args[0].startswith("-"):
                 raise
-            from consort.model.problems import nearest
+            from consort.base.problems import nearest
 
             hint = nearest(args[0], self.list_commands(ctx), "commands")
             raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx) from None

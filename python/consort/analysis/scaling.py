@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from consort.base.problems import nearest
 from consort.model import System, platform_from_data, system_from_data
 from consort.model.figures import KINDS
-from consort.model.problems import nearest
 from consort.model.quantities import DataRate, Duration, Frequency, Quantity, Size
 
 # Kinds of figures that can be multiplied, and the parts that can be named for each.

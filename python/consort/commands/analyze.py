@@ -235,7 +235,7 @@ def _modes(
 
 
 def _named(bounds: Sequence[Bound], name: str, file: Path) -> list[Bound]:
-    from consort.model.problems import nearest
+    from consort.base.problems import nearest
 
     found = [bound for bound in bounds if bound.task == name]
     if not found:

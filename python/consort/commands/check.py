@@ -126,9 +126,9 @@ def _said_of(target: str, problem: BadInput) -> BadInput:
     help="Print {ok, system}, {ok, platform} or {ok, problems} as JSON on standard output.",
 )
 def command(file: Path, target: str | None, on: str | None, stand_ins: bool, as_json: bool) -> int:
+    from consort.base.problems import to_json
     from consort.model import BadDescription, Platform, System
     from consort.model.load import load_description
-    from consort.model.problems import to_json
     from consort.model.warnings import warnings_of
     from consort.plan import target_named
     from consort.plan.targets import BOARD

@@ -15,7 +15,7 @@ from consort.base.errors import BadInput, EnvironmentLacks
 from consort.commands.options import NumberRange
 
 if TYPE_CHECKING:
-    from consort.doctor import Finding, Machine
+    from consort.machine.doctor import Finding, Machine
 
 COLOURS = {"ok": "green", "warn": "yellow", "bad": "red", "unknown": "cyan"}
 
@@ -87,7 +87,7 @@ def command(as_json: bool, require: str | None, seconds: float, sysroot: Path) -
     Reads /proc and /sys, tries SCHED_FIFO for an instant, and measures steal time, wake-up latency and what
     stops a busy thread. Changes nothing.
     """
-    from consort.doctor import Machine, examine, ready
+    from consort.machine.doctor import Machine, examine, ready
 
     if not sysroot.is_dir():
         raise BadInput("not a directory", file=sysroot, field="--sysroot")

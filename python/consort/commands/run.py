@@ -283,8 +283,8 @@ def _print(run: Run, description: str, verbose: bool) -> None:
 
 
 def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
+    from consort.base.remote_memory import parse_servers
     from consort.judge.verdict import UNDECIDED_ABOVE
-    from consort.remote_memory import parse_servers
     from consort.run import Options
 
     duration = _optional(given["duration"], "--duration")

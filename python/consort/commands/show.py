@@ -27,10 +27,10 @@ from consort.commands.options import on_option
 @on_option
 @click.option("--mode", help="Draw the system as it is in this mode.")
 def command(file: Path, output: Path | None, on: str | None, mode: str | None) -> None:
+    from consort.base.problems import nearest
     from consort.draw import draw_platform, draw_system
     from consort.model import Platform
     from consort.model.load import load_description
-    from consort.model.problems import nearest
 
     described = load_description(file, on)
     if isinstance(described, Platform):

@@ -10,6 +10,7 @@ from typing import Any
 
 from consort.base.cpus import MOST_CPUS, usable_cpus
 from consort.base.errors import BadInput
+from consort.base.problems import closest
 from consort.exchange.delays import fill_in_delays
 from consort.exchange.names import Names
 from consort.exchange.priorities import say_order, take_priorities
@@ -19,7 +20,6 @@ from consort.exchange.rtapp_text import read_rtapp_text
 from consort.exchange.rtapp_threads import POLICIES, TIMER_KEYS, Reader, Thread
 from consort.model import Duration
 from consort.model.base import numbered
-from consort.model.problems import closest
 
 MOST_INSTANCES = 1024
 

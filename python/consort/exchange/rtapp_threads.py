@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
+from consort.base.problems import closest
 from consort.exchange.report import Report
 from consort.exchange.rtapp_text import Pairs
-from consort.model.problems import closest
 
 MICROSECOND = 10**6
 # Events that a loop is made of, longest names first: rt-app knows an event by how its key begins.

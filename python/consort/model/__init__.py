@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The system model: a description's content, checked and with its units read."""
 
+from consort.base.problems import BadDescription
 from consort.model.channel import Chain, Channel
 from consort.model.description import System
 from consort.model.figures import Figure, Provenance
@@ -17,7 +18,6 @@ from consort.model.platform import (
     load_platform,
     platform_from_data,
 )
-from consort.model.problems import BadDescription
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size, Tolerance
 from consort.model.references import CppName, PythonReference, StepReference
 from consort.model.running import Run

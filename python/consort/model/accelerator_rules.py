@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from consort.base.problems import nearest
 from consort.model.accelerators import Accelerator, Client
 from consort.model.description import System
 from consort.model.document import Location
-from consort.model.problems import nearest
 from consort.model.view import Problems, View, typed
 
 # The keys of a client, by arbitration.

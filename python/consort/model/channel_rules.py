@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from consort.base.problems import closest, nearest
 from consort.model.channel import Channel
 from consort.model.description import System
 from consort.model.document import Location
-from consort.model.problems import closest, nearest
 from consort.model.quantities import Duration
 from consort.model.task import Task
 from consort.model.view import Problems, View, typed

@@ -15,9 +15,9 @@ from ruamel.yaml.reader import ReaderError
 
 from consort.base.errors import BadInput
 from consort.base.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.base.problems import BadDescription
 from consort.base.text import obeyed, visible
 from consort.model.compose import Mapping, Node, Scalar, Sequence, TooLarge, compose
-from consort.model.problems import BadDescription
 
 Location = tuple[str | int, ...]
 Position = tuple[int, int]

@@ -8,9 +8,9 @@ import csv
 
 from consort.base.errors import BadInput
 from consort.base.limits import LARGEST_MODULE, LONGEST_HEADER, is_file, is_folder, names_in, read_bytes
+from consort.base.problems import nearest
 from consort.model.description import System
 from consort.model.document import Location
-from consort.model.problems import nearest
 from consort.model.references import PythonReference, StepReference
 from consort.model.sources import Column, FileInput
 from consort.model.view import Problems, View, typed

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
+from consort.base.problems import BadDescription, nearest
 from consort.model.base import group_of
 from consort.model.description import System
 from consort.model.document import Document, Location
 from consort.model.modes import OFFLOADED_ONLY, offloaded_anywhere
 from consort.model.named import names_in
 from consort.model.platform import Platform, find_platform, load_platform
-from consort.model.problems import BadDescription, nearest
 from consort.model.targets import Target
 from consort.model.validate import validate
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from consort.base import arguments
+from consort.base.problems import BadDescription, nearest
 from consort.model.description import System
 from consort.model.document import Document, read_document
 from consort.model.lay import laid
 from consort.model.platform import Platform, find_platform, load_platform, platform_of_document
-from consort.model.problems import BadDescription, nearest
 from consort.model.rules import check_rules
 from consort.model.validate import pruned, validate
 

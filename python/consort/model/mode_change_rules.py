@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from consort.base.problems import nearest
 from consort.model.description import System
 from consort.model.document import Location
 from consort.model.fail_over_rules import check_fail_over
 from consort.model.mode_changes import ModeChanges
-from consort.model.problems import nearest
 from consort.model.quantities import Duration
 from consort.model.task import Task
 from consort.model.view import Problems, View, typed

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from consort.base.errors import BadInput
+from consort.base.problems import nearest
 from consort.model.channel_rules import ends_of
 from consort.model.description import System
 from consort.model.document import Location, spell
 from consort.model.mode import Mode, Override, place_in
-from consort.model.problems import nearest
 from consort.model.view import Problems, View, typed
 
 Rule = Callable[[View], Problems]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, Field, PrivateAttr
 
 from consort.base.limits import is_file
+from consort.base.problems import BadDescription, closest, nearest
 from consort.model.base import Described, Name, NonEmpty, Once, Version, group_of, numbered
 from consort.model.document import Document, read_document
 from consort.model.emit import write_yaml
@@ -26,7 +27,6 @@ from consort.model.figures import (
 )
 from consort.model.memories import Dma, Exchange, Link, Memory
 from consort.model.platform_rules import check_platform_rules
-from consort.model.problems import BadDescription, closest, nearest
 from consort.model.validate import pruned, validate
 
 Isa = Literal[

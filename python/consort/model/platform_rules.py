@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
+from consort.base.problems import nearest
 from consort.model.base import numbered
 from consort.model.costs import RESERVED
 from consort.model.document import Document, Location
 from consort.model.figures import Figure
 from consort.model.memories import Access, AccessCost, LoadedCost, Statistics
-from consort.model.problems import nearest
 from consort.model.quantities import Size
 from consort.model.view import Problems, View
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from consort.base.errors import BadInput
+from consort.base.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.accelerator_rules import check_accelerators
 from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES, links_of_chains
@@ -24,7 +25,6 @@ from consort.model.kinds import CONFIGURATIONS, STAND_IN
 from consort.model.mode_change_rules import check_mode_changes
 from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
-from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration
 from consort.model.resource_rules import (
     check_bandwidth,

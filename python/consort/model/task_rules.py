@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from consort._engine import SPM_PARTITIONS
+from consort.base.problems import nearest
 from consort.model.base import group_of
 from consort.model.conflicts import THRESHOLD
 from consort.model.costs import MODES, Cost, TimeByExecution, cost_on
@@ -14,7 +15,6 @@ from consort.model.distance_rules import distances_fit
 from consort.model.document import Location
 from consort.model.lay import processors_elsewhere
 from consort.model.platform import Platform, Scratchpad
-from consort.model.problems import nearest
 from consort.model.quantities import Duration, Size
 from consort.model.task import Footprint, Task
 from consort.model.view import Problems, View, typed

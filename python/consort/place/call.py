@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from consort.base import arguments
 from consort.base.errors import BadInput
+from consort.base.problems import nearest
 from consort.base.progress import Progress, silent
 from consort.model import System
-from consort.model.problems import nearest
 from consort.place.conflict import known_conflict
 from consort.place.evaluate import bounds_of, failing_of, value_of
 from consort.place.goals import GOALS, MOST, Bounds, Goal

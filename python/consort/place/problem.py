@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from consort.base.errors import BadInput
+from consort.base.problems import nearest
 from consort.model import System, Task
 from consort.model.base import group_of
 from consort.model.costs import EnergyByExecution, TimeByExecution
 from consort.model.kinds import Execution, Policy
 from consort.model.platform import Core
-from consort.model.problems import nearest
 from consort.place.settings import Choose, Setting, settings_of, suits
 from consort.place.thresholds import refuse_thresholds
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.figures import Figures, MissingFigure
 from consort.base.errors import BadInput
+from consort.base.problems import nearest
 from consort.model import Duration, System
-from consort.model.problems import nearest
 from consort.model.textvalue import WrongValue
 from consort.plan import plan
 

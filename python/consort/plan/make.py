@@ -11,11 +11,11 @@ from pydantic import BaseModel
 
 from consort.base import arguments
 from consort.base.errors import BadInput
+from consort.base.problems import nearest
 from consort.model import BadDescription, Duration, Figure, System
 from consort.model.conflicts import unbounded
 from consort.model.figures import Sourced
 from consort.model.platform import keys_of_parts
-from consort.model.problems import nearest
 from consort.model.textvalue import WrongValue
 from consort.plan.accelerators import plan_accelerators
 from consort.plan.channels import plan_channels, plan_devices

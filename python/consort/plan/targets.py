@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from consort.base.errors import BadInput
+from consort.base.problems import nearest
 from consort.model import Duration
-from consort.model.problems import nearest
 from consort.plan.types import ChannelImplementation, CorePolicy, DeviceKind, Release
 
 ALL_POLICIES: frozenset[CorePolicy] = frozenset(

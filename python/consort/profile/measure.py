@@ -93,7 +93,7 @@ def _interferes(system: System, settings: Settings) -> bool:
 
 
 def _chosen(system: System, settings: Settings) -> list[str]:
-    from consort.model.problems import nearest
+    from consort.base.problems import nearest
 
     for name in settings.tasks:
         if name not in system.tasks:

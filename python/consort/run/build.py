@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.remote_memory import remote_memory
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.ccache import compiled, run_tool
 from consort.base.toolchain.compiler import FLAGS, compiler, include_folders, version_of
@@ -23,7 +24,6 @@ from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.plan.over_links import link_of
 from consort.plan.recorded import carried
-from consort.remote_memory import remote_memory
 from consort.run.source import program_source
 
 # Units that a program is linked with beside its own; in virtual time with more.

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
+from consort.base.problems import nearest
 from consort.judge.outputs import flattened, is_of
 from consort.model import FileInput, FunctionInput, Golden, PythonReference
-from consort.model.problems import nearest
 from consort.record.outputs import column_name
 from consort.run.inputs import Source, read_inputs
 

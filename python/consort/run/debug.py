@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import BadInput, SystemFails
+from consort.base.problems import nearest
 from consort.model import Configuration, System
 from consort.model.kinds import STAND_IN
-from consort.model.problems import nearest
 from consort.model.references import StepReference
 from consort.plan import plan
 from consort.record.raw import MANIFEST, RawRun

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.remote_memory import OPTION, PAGE, Server, remote_memory
 from consort.base.runtime import socket_path
 from consort.model.quantities import Size
 from consort.plan import Plan
-from consort.remote_memory import OPTION, PAGE, Server, remote_memory
 from consort.run.interference import dying_with_us
 
 

@@ -22,9 +22,9 @@ from consort.judge.changes import changes_section
 from consort.judge.fail_over import fail_over_section
 from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE
+from consort.machine.prepare import Prepared as PreparedMachine
 from consort.model import Configuration
 from consort.plan import Plan
-from consort.prepare import Prepared as PreparedMachine
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import JOBS
 from consort.record.stays import in_modes, stays_of
@@ -118,7 +118,7 @@ def run_system(
 ) -> Run:
     """Runs all configurations and returns the finished run; its verdict says whether the system held.
 
-    `machine` (`consort.prepare`): sets the machine up for the run and restores it; the record has both.
+    `machine` (`consort.machine.prepare`): sets the machine up for the run and restores it; the record has both.
     `scratch`: a folder in which the configurations and raw recordings stay.
     """
     from consort.report import PAGES

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
-from consort.model.problems import nearest
+from consort.base.problems import nearest
 
 Interpolation = Literal["linear", "cubic"]
 UNITS_PER_SECOND = {"ps": 10**12, "ns": 10**9, "us": 10**6, "ms": 10**3, "s": 1}

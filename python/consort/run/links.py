@@ -10,7 +10,7 @@ from typing import Any, Literal
 from consort.analysis.deliveries import transfers
 from consort.analysis.figures import Figures, MissingFigure
 from consort.base.errors import BadInput
-from consort.model.problems import nearest
+from consort.base.problems import nearest
 from consort.plan import Plan
 from consort.plan.over_links import links_of, on_link
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from consort.base.cpus import usable_cpus
 from consort.base.errors import BadInput
+from consort.machine.prepare import Prepared, prepared
 from consort.plan import Plan
-from consort.prepare import Prepared, prepared
 from consort.run.options import Options, duration_of
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from consort.base.errors import BadInput
+from consort.base.problems import nearest
+from consort.base.remote_memory import OPTION, Server
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import BadDescription, Configuration, System
-from consort.model.problems import nearest
 from consort.model.quantities import Duration
 from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
-from consort.remote_memory import Server, check_servers
 from consort.run.links import LinkFault, check_link_faults
 
 NAMES: dict[str, str] = {
@@ -120,7 +120,7 @@ def check_choice(made: Plan, options: Options) -> None:
             )
     _check_worker_faults(made, options)
     check_link_faults(made, options.link_faults)
-    check_servers(made, options.remote)
+    _check_servers(made, options.remote)
     if options.target != "virtual":
         return
     here = options.configurations is None
@@ -228,3 +228,12 @@ def duration_of(made: Plan, options: Options) -> int:
             field="run.iterations" if options.iterations is None else "--iterations",
         )
     return iterations * first.period_ps
+
+
+def _check_servers(made: Plan, given: Mapping[str, Server]) -> None:
+    """A server is given only for a memory in which a state lies."""
+    used = dict.fromkeys(t.remote_state.memory for t in made.tasks.values() if t.remote_state is not None)
+    for memory in given:
+        if memory not in used:
+            text = f"no task's state lies in {memory!r}; {nearest(memory, used, 'memories with states')}"
+            raise BadInput(text, file=made.file, field=OPTION)

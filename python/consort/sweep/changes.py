@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from consort.analysis.scaling import Scale, check_scale, scale_data
+from consort.base.problems import nearest
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.problems import nearest
 
 SCALE, PLATFORM = "scale.", "platform."
 ASSUMED = "a value of the sweep"

@@ -11,9 +11,9 @@ from typing import Any
 
 from consort.base.errors import BadInput
 from consort.base.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.base.problems import nearest
 from consort.model import BadDescription, System, load_system
 from consort.model.document import Document, read_document
-from consort.model.problems import nearest
 from consort.model.validate import validate
 from consort.sweep.changes import check_change
 from consort.sweep.figures import figures_of

@@ -12,7 +12,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from consort.model.problems import nearest
+from consort.base.problems import nearest
 from consort.model.quantities import QUANTITIES, Duration, Quantity
 from consort.model.textvalue import WrongValue, kind_of
 

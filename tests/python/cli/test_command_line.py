@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 from consort import __version__
 from consort.base.errors import EnvironmentLacks
+from consort.base.remote_memory import parse_servers
 from consort.cli import COMMANDS, cli, plug_ins
-from consort.remote_memory import parse_servers
 from effort import PATIENCE
 from loops import for_each
 
@@ -197,7 +197,7 @@ def test_a_plug_in_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     ended = CliRunner().invoke(cli, ["remote", "list"], prog_name="consort")
     assert isinstance(ended.exception, EnvironmentLacks)
     assert str(ended.exception) == "consort remote is not installed; pip install consort-remote"
-    monkeypatch.setattr("consort.remote_memory.entry_points", lambda group: ())
+    monkeypatch.setattr("consort.base.remote_memory.entry_points", lambda group: ())
     with pytest.raises(EnvironmentLacks, match="pip install consort-remote"):
         parse_servers(["far=host:7070,key=k"])
     assert parse_servers([]) == {}

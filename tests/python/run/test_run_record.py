@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from consort.machine.prepare import Prepared as PreparedMachine
+from consort.machine.prepare import Restoration
+from consort.machine.prepare.settings import Target
 from consort.model import load_system
-from consort.prepare import Prepared as PreparedMachine
-from consort.prepare import Restoration
-from consort.prepare.settings import Target
 from consort.record import Held
 from consort.record.store import open_run
 from consort.run import Options, prepare, run_system

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from consort.doctor.finding import Finding
-from consort.doctor.machine import Machine
-from consort.prepare import left_over
+from consort.machine.doctor.finding import Finding
+from consort.machine.doctor.machine import Machine
+from consort.machine.prepare import left_over
 
 
 def preparation(machine: Machine) -> Finding:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from consort.prepare.context import Prepared, Restoration, prepared
-from consort.prepare.settings import Refusal, Setting, left_over
+from consort.machine.prepare.context import Prepared, Restoration, prepared
+from consort.machine.prepare.settings import Refusal, Setting, left_over
 
 __all__ = ["Prepared", "Refusal", "Restoration", "Setting", "left_over", "prepared"]

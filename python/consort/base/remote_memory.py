@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from consort.base.errors import BadInput, EnvironmentLacks
-
-if TYPE_CHECKING:
-    from consort.plan import Plan
 
 OPTION = "--remote"
 # States take whole pages [bytes].
@@ -55,14 +52,3 @@ def remote_memory() -> RemoteMemory:
 def parse_servers(texts: Sequence[str]) -> dict[str, Server]:
     """The servers that an option names; without any the plug-in is not needed."""
     return remote_memory().parse_servers(texts) if texts else {}
-
-
-def check_servers(plan: Plan, given: Mapping[str, Server]) -> None:
-    """`BadInput` where a server is given for a memory in which no state lies."""
-    from consort.model.problems import nearest
-
-    used = dict.fromkeys(t.remote_state.memory for t in plan.tasks.values() if t.remote_state is not None)
-    for memory in given:
-        if memory not in used:
-            text = f"no task's state lies in {memory!r}; {nearest(memory, used, 'memories with states')}"
-            raise BadInput(text, file=plan.file, field=OPTION)

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from consort.doctor import kernel, leftovers, measured, memory, power, processors
-from consort.doctor.finding import Finding, Status
-from consort.doctor.machine import Machine
+from consort.machine.doctor import kernel, leftovers, measured, memory, power, processors
+from consort.machine.doctor.finding import Finding, Status
+from consort.machine.doctor.machine import Machine
 
 __all__ = ["Finding", "Machine", "Status", "examine", "ready"]
 

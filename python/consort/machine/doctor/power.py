@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from consort.doctor.finding import Finding
-from consort.doctor.machine import Machine
+from consort.machine.doctor.finding import Finding
+from consort.machine.doctor.machine import Machine
 
 
 def governor(machine: Machine) -> Finding:

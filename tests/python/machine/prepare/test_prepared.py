@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.prepare import left_over, prepared, watchdog
-from consort.prepare.settings import show_mask
+from consort.machine.prepare import left_over, prepared, watchdog
+from consort.machine.prepare.settings import show_mask
 from prepare_support import FILES, WANTED, list_task, until, values
 
 pytestmark = pytest.mark.realtime

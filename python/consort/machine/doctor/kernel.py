@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from consort.doctor.finding import Finding
-from consort.doctor.machine import CAP_SYS_NICE, Machine
-from consort.doctor.processors import PARAMETERS
+from consort.machine.doctor.finding import Finding
+from consort.machine.doctor.machine import CAP_SYS_NICE, Machine
+from consort.machine.doctor.processors import PARAMETERS
 
 
 def preemption(machine: Machine) -> Finding:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from consort.base.errors import EnvironmentLacks
 from consort.cli import main
+from consort.machine.probe import measure, platform_data
 from consort.model import Platform, load_platform, load_system
 from consort.model.platform import figures_in, platform_from_data
-from consort.probe import measure, platform_data
 
 pytestmark = pytest.mark.realtime
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import EnvironmentLacks
+from consort.machine.probe.measure import PARTS
 from consort.model.platform import find_platform, load_platform
 from consort.model.quantities import DataRate, Duration, Size
-from consort.probe.measure import PARTS
 
 BASE = "linux-host"
 MEMORY = "shm"

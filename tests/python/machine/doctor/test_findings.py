@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from consort.base.cpus import parse_cpus, show_cpus
-from consort.doctor import Finding, Machine, examine, ready
+from consort.machine.doctor import Finding, Machine, examine, ready
 
 CPU = "sys/devices/system/cpu"
 CLOCK = "sys/devices/system/clocksource/clocksource0"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from consort.probe.measure import measure
-from consort.probe.platform import platform_data
+from consort.machine.probe.measure import measure
+from consort.machine.probe.platform import platform_data
 
 __all__ = ["measure", "platform_data"]

@@ -18,8 +18,8 @@ from typing import Any
 
 from consort.base.cpus import show_cpus
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.prepare import settings, watchdog
-from consort.prepare.settings import Refusal, Setting, Source, Target
+from consort.machine.prepare import settings, watchdog
+from consort.machine.prepare.settings import Refusal, Setting, Source, Target
 
 # Heartbeats that may stay out before the watchdog restores. A machine on which the run's ordinary thread gets
 # no processor for that long is locked up by its real-time threads.

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from consort.base.cpus import parse_cpus, show_cpus
-from consort.doctor.finding import Finding
-from consort.doctor.machine import Machine
+from consort.machine.doctor.finding import Finding
+from consort.machine.doctor.machine import Machine
 
 PARAMETERS = "Linux Documentation/admin-guide/kernel-parameters.txt"
 

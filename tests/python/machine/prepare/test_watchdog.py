@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from consort.prepare import prepared, watchdog
+from consort.machine.prepare import prepared, watchdog
 from prepare_support import FILES, until, values
 
 pytestmark = pytest.mark.realtime
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.realtime
 RUN = """
 import os, sys, time
 from pathlib import Path
-from consort.prepare import prepared
+from consort.machine.prepare import prepared
 with prepared([2, 3], [0, 1], root=Path(sys.argv[1]), heartbeat_s=float(sys.argv[2])) as result:
     if sys.argv[3] == "fork" and os.fork() == 0:
         os.write(1, b"%d\\n" % os.getpid())
@@ -153,7 +153,7 @@ def test_both_killed_are_made_up_for_by_the_next_run(machine: Path, started: lis
 
 def test_this_machine_is_restored_after_sigkill(tmp_path: Path, two_cpus: tuple[int, int]) -> None:
     """The real kernel: one sysctl, and the CPUs of a task that the test has started."""
-    from consort.prepare.settings import timer_migration
+    from consort.machine.prepare.settings import timer_migration
 
     setting = Path("/proc/sys/kernel/timer_migration")
     if os.geteuid() != 0 or not os.access(setting, os.W_OK):
@@ -163,8 +163,8 @@ def test_this_machine_is_restored_after_sigkill(tmp_path: Path, two_cpus: tuple[
     first, second = two_cpus
     script = f"""
 import time
-from consort.prepare import prepared
-from consort.prepare.settings import {timer_migration.__name__}
+from consort.machine.prepare import prepared
+from consort.machine.prepare.settings import {timer_migration.__name__}
 with prepared([{second}], [{first}], sources=[{timer_migration.__name__}]):
     print("ready", flush=True)
     time.sleep(600)

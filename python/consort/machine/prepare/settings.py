@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from consort.base.cpus import show_cpus
-from consort.prepare import watchdog
+from consort.machine.prepare import watchdog
 
 # include/linux/sched.h
 PF_NO_SETAFFINITY = 0x0400_0000
