@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from consort.report.units import THIN_SPACE
+from consort.base.units import THIN_SPACE
 
 ROOT = Path(__file__).parents[1]
 CONSORT = Path(sys.executable).with_name("consort")

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from consort import _engine
 from consort.analysis.generate import task_sets
+from consort.base.environment import environment
 from consort.base.errors import ConsortError, EnvironmentLacks
-from consort.record import environment
 from numpy.typing import NDArray
 
 from consort_bench import figure7

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from consort.base.environment import environment
 from consort.board.devices import BoxShape, DeviceSetup, Flow, Mirror, Subscribed
 from consort.board.scratchpad import KernelResult, KernelRun, KernelTask, run_kernel
 from consort.board.task_image import image_of_text, make_image
-from consort.record import environment
 
 from consort_bench.published import experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal

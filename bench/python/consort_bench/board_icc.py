@@ -10,10 +10,10 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+from consort.base.environment import environment
 from consort.base.errors import EnvironmentLacks
 from consort.board import all_boards, board_named, board_names
 from consort.board.exchange import Pair, exchange, pair, pair_of
-from consort.record import environment
 
 from consort_bench.registry import ALL, PROCESSES_ONLY, BenchResult, Options
 

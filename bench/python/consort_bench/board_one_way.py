@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, environment_errors
+from consort.base.signals import signals_to_exceptions
 from consort.base.toolchain.source import need_source_tree
 from consort.board import Board
 from consort.board.boards import board_named, kernel_board, roles
@@ -22,7 +23,6 @@ from consort.board.image import board_program, build_image
 from consort.record import RunWriter
 from consort.record.summary import summarise
 from consort.report import PAGES
-from consort.run.process import environment_errors, signals_to_exceptions
 from numpy.typing import NDArray
 
 from consort_bench.one_way import EXPERIMENTS, PAPER, SIZES

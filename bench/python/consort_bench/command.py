@@ -88,7 +88,7 @@ def command(
         from consort_bench import stored
 
         stored.checked(name, board, shortened=quick or iterations is not None)
-    from consort.run.process import signals_to_exceptions
+    from consort.base.signals import signals_to_exceptions
 
     signals_to_exceptions()
     with progress_bar(as_json) as progress:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from consort.record import environment
+from consort.base.environment import environment
 
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal

@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from consort.base.environment import environment
 from consort.base.errors import EnvironmentLacks
 from consort.base.toolchain.compiler import compiler
 from consort.base.toolchain.source import need_source_tree
-from consort.record import environment
 
 from consort_bench.registry import BenchResult, Options, goal
 

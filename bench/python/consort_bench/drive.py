@@ -24,21 +24,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from consort.base.errors import EnvironmentLacks
+from consort.base.environment import environment
+from consort.base.errors import EnvironmentLacks, environment_errors
 from consort.base.progress import silent
+from consort.base.signals import signals_to_exceptions
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.source import need_source_tree
 from consort.judge import Verdict
 from consort.judge.samples import Samples
 from consort.model import Configuration, load_system
-from consort.record import environment
 from consort.record.scratch import scratch_folder
 from consort.record.status import STATUS
 from consort.run import Options as RunOptions
 from consort.run import prepare
 from consort.run.flow import judged
 from consort.run.machine import prepared_machine
-from consort.run.process import environment_errors, signals_to_exceptions
 from numpy.typing import NDArray
 
 from consort_bench.icc import processor

@@ -15,7 +15,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from consort.base.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks, environment_errors
+from consort.base.signals import signals_to_exceptions
 from consort.base.toolchain.source import need_source_tree
 from consort.board.application import prepare_board
 from consort.judge import Verdict
@@ -29,7 +30,6 @@ from consort.report import PAGES
 from consort.run.application import prepare
 from consort.run.flow import record_configuration
 from consort.run.options import Options as RunOptions
-from consort.run.process import environment_errors, signals_to_exceptions
 from numpy.typing import NDArray
 
 from consort_bench.published import Published, experiment_folder, read_published

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from consort.base.environment import environment
 from consort.base.errors import BadInput
-from consort.record import environment
 from consort.record.store import default_root
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.evaluate import programs

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.cpus import usable_cpus
+from consort.base.environment import environment
 from consort.base.errors import ConsortError, EnvironmentLacks
-from consort.record import RawRun, environment
+from consort.record import RawRun
 
 from consort_bench import board_icc
 from consort_bench.icc_goals import goals

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from consort.base.errors import environment_errors
 from consort.base.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.scratch import scratch_folder
 from consort.report import PAGES
-from consort.run.process import environment_errors
 
 from consort_bench.communication import table_1
 from consort_bench.floor import Ratio, ratio_to_floor

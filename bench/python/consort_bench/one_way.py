@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from consort.base.errors import environment_errors
 from consort.base.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.scratch import scratch_folder
 from consort.report import PAGES
-from consort.run.process import environment_errors
 
 from consort_bench.one_way_figures import medians_section
 from consort_bench.pair import Class, Recording, moved_bytes_per_second, record

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
+from consort.base.environment import environment
 from consort.base.errors import EnvironmentLacks
-from consort.record import environment
 
 from consort_bench.programs import cpp_program
 from consort_bench.published import Published, experiment_folder, read_published

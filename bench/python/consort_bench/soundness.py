@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from consort.record import environment
+from consort.base.environment import environment
 from consort.record.store import default_root
 from consort.sweep.cluster import workers_here
 from consort.sweep.points import Point

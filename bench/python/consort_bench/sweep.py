@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from consort.record import environment
+from consort.base.environment import environment
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import load_sweep
 from consort.sweep.run import run as run_sweep

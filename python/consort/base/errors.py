@@ -5,6 +5,9 @@ Anything else that escapes a command is a defect of Consort and keeps its traceb
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from consort.base.text import visible
@@ -75,3 +78,36 @@ class Undecided(ConsortError):
     it."""
 
     exit_status = 4
+
+
+# Causes for which the machine is to blame, not Consort and not the user's description.
+LACKING = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.EIO,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.EAGAIN,
+}
+
+
+@contextmanager
+def environment_errors() -> Iterator[None]:
+    """A full disk, or a folder that may not be written: `EnvironmentLacks`, not a defect."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in LACKING:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        words = error.strerror or str(error)
+        raise EnvironmentLacks(
+            where + words[:1].lower() + words[1:],
+            "make room, or name other folders: --root (runs), $CONSORT_CACHE (built programs), $TMPDIR",
+        ) from error

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.errors import EnvironmentLacks
 
 OPTION = "--remote"
 # States take whole pages [bytes].

@@ -5,16 +5,13 @@ from consort.board.boards import all_boards, board_named, board_names
 from consort.board.control_block import ControlBlock, State
 from consort.board.description import BoardSpec, CoreSpec
 from consort.board.image import build_image, check_image
-from consort.board.process import PROCESSES, ProcessSpec
 from consort.board.session import Board
 
 __all__ = [
-    "PROCESSES",
     "Board",
     "BoardSpec",
     "ControlBlock",
     "CoreSpec",
-    "ProcessSpec",
     "State",
     "all_boards",
     "board_named",

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
 from consort.base.progress import Progress, silent
 from consort.base.standstill import STANDSTILL_S
 from consort.board import device_process, executive, kernel, kernel_plan, programs, synchronized
@@ -44,7 +44,6 @@ from consort.run.flow import Recording
 from consort.run.live import Announcement
 from consort.run.options import Options, duration_of
 from consort.run.plan_image import write_image
-from consort.run.process import environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
 from consort.run.sizes import sized
 

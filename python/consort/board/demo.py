@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from consort.base.errors import environment_errors
 from consort.base.progress import Progress
 from consort.base.toolchain.source import need_source_tree
 from consort.board.application import prepare_board
@@ -25,7 +26,6 @@ from consort.record import Run, RunWriter
 from consort.report import PAGES
 from consort.run.flow import record_configuration
 from consort.run.options import Options
-from consort.run.process import environment_errors
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, SystemFails
 from consort.base.standstill import STANDSTILL_S
+from consort.base.toolchain.processes import PROCESSES
 from consort.board import rtlinux
 from consort.board.description import FIRST_PROCESS, BoardSpec, ExchangeSpec
 from consort.board.image import build_image, program_source
-from consort.board.process import PROCESSES, build_process
+from consort.board.process import build_process
 from consort.board.session import Board
 
 SIZES = (0, 1, 4, 8, 16, 48, 64, 128, 256, 512, 1024)

@@ -16,11 +16,11 @@ from consort.base.errors import BadInput
 from consort.base.toolchain.builds import digest, kept
 from consort.board.boards import roles
 from consort.board.description import BoardSpec, KernelSpec
+from consort.board.generate.kernel import PARTITIONS, PlannedCore, TableOptions, Tables
+from consort.board.generate.scratchpad import make_tables
+from consort.board.generate.sizes import image_places
+from consort.board.generate.tables import table_files
 from consort.board.task_image import PAGE, TaskImage
-from consort.generate.kernel import PARTITIONS, PlannedCore, TableOptions, Tables
-from consort.generate.scratchpad import make_tables
-from consort.generate.sizes import image_places
-from consort.generate.tables import table_files
 from consort.model import System
 
 # The board's clocks count nanoseconds.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from consort.analysis.scratchpad import ThreePhaseCore
 from consort.base.errors import BadInput
 from consort.board.devices import BoxShape, DeviceResult, DeviceSetup, Flow, Mirror, Subscribed
-from consort.generate.kernel import Box
-from consort.generate.subscriptions import message_boxes, subscriptions_of
+from consort.board.generate.kernel import Box
+from consort.board.generate.subscriptions import message_boxes, subscriptions_of
 from consort.model import System
 
 

@@ -1,41 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of this machine beside a board: native ones, and other instruction sets emulated."""
+"""Builds a board's program as a process of this machine."""
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
+from consort.base.toolchain.processes import ProcessSpec
 from consort.base.toolchain.source import need_source_tree
 from consort.board.image import COMMON, build
-
-
-@dataclass(frozen=True)
-class ProcessSpec:
-    """An instruction set whose Linux programs run here."""
-
-    name: str
-    compiler: str
-    package: str
-    emulator: str = ""
-    flags: tuple[str, ...] = ()
-
-
-PROCESSES = {
-    p.name: p
-    for p in (
-        ProcessSpec("x86-64", "g++", "g++"),
-        ProcessSpec("armv7", "arm-linux-gnueabihf-g++", "g++-arm-linux-gnueabihf", "qemu-arm"),
-        ProcessSpec("aarch64", "aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu", "qemu-aarch64"),
-        ProcessSpec("riscv64", "riscv64-linux-gnu-g++", "g++-riscv64-linux-gnu", "qemu-riscv64"),
-        ProcessSpec(
-            "i386", "i686-linux-gnu-g++", "g++-i686-linux-gnu", "qemu-i386", ("-msse2", "-mfpmath=sse")
-        ),
-        ProcessSpec("ppc64", "powerpc64-linux-gnu-g++", "g++-powerpc64-linux-gnu", "qemu-ppc64"),
-    )
-}
 
 
 def build_process(spec: ProcessSpec, source: Path, *flags: str) -> list[str]:

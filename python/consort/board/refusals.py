@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from consort.base.errors import BadInput
+from consort.base.toolchain.processes import PROCESSES
 from consort.board import synchronized
 from consort.board.description import CONTROL_BLOCKS, FIRST_PROCESS
+from consort.board.generate.kernel import PARTITIONS
 from consort.board.policies import POLICIES, THREE_PHASE
-from consort.board.process import PROCESSES
 from consort.board.window import up
-from consort.generate.kernel import PARTITIONS
 from consort.model.kinds import STAND_IN
 from consort.model.platform import find_platform
 from consort.plan import PlannedCore, PlannedDevice

@@ -22,11 +22,11 @@ from consort.board.boards import kernel_board, roles
 from consort.board.control_block import BYTES as CONTROL_BLOCK_BYTES
 from consort.board.description import CONTROL_BLOCKS, BoardSpec, KernelSpec
 from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices, serial_line
+from consort.board.generate.kernel import PARTITIONS
 from consort.board.image import board_program
 from consort.board.layouts import Layouts, packed
 from consort.board.session import Board
 from consort.board.task_image import PAGE, TaskImage, aligned
-from consort.generate.kernel import PARTITIONS
 
 # Behind the control blocks; what the tables lead to begins in the next page.
 TABLES = CONTROL_BLOCKS * CONTROL_BLOCK_BYTES

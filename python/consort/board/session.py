@@ -28,6 +28,7 @@ from typing import Any, Self
 
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.runtime import NAME, Process, checked_name, private_folder, runtime_folder, socket_path
+from consort.base.signals import stop_if_asked
 from consort.base.standstill import STANDSTILL_S, Standstill
 from consort.base.toolchain.source import cache_folder
 from consort.board import qemu
@@ -36,7 +37,6 @@ from consort.board.description import CONTROL_BLOCKS, BoardSpec
 from consort.board.image import check_image, loaded_parts
 from consort.board.rtlinux import LinuxBoot
 from consort.board.token import STOPPED_AT, Token
-from consort.run.process import stop_if_asked
 
 LOCK, STATE_FILE, MEMORY, GDB = "lock", "state.json", "memory", "gdb"
 # The file in a board's folder, sockets among them, that has the longest name.

@@ -28,7 +28,7 @@ from consort.commands.options import root_option
 )
 def command() -> None:
     """Boards in a box: unlike processors, emulated, sharing memory with processes of this machine."""
-    from consort.run.process import signals_to_exceptions
+    from consort.base.signals import signals_to_exceptions
 
     signals_to_exceptions()
 
@@ -274,7 +274,6 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
     """
     from consort.base.progress import progress_bar
     from consort.board import demo as demonstration
-    from consort.report.lines import headline
     from consort.report.terminal import files_of
 
     with progress_bar(False) as progress:
@@ -282,7 +281,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
     for line in demonstration.table(run):
         click.echo(line)
     reasons = "".join(f"{'; ' if n else ': '}{why}" for n, why in enumerate(run.data["verdict"]["reasons"]))
-    click.echo("\nall held" if run.held else f"\n{headline(run.held)}{reasons}")
+    click.echo("\nall held" if run.held else f"\n{run.held.headline}{reasons}")
     click.echo("\n".join(files_of(run)))
     sys.exit(run.held.exit_status)
 

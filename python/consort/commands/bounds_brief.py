@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from consort.analysis.advice import Advice
 from consort.analysis.lacking import named, remedies
 from consort.analysis.result import Bound
+from consort.base.units import counted, microseconds
 from consort.report.brief import Brief, Timed, largest_part, listed, worst
-from consort.report.units import counted, microseconds
 
 TASK = "response time"
 CHAIN = ("reaction time", "data age")

@@ -84,7 +84,7 @@ def _compare_counts(a: Path, b: Path, as_json: bool) -> None:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    from consort.report.units import number
+    from consort.base.units import number
 
     interval = row["median_ratio_interval_95"]
     ratios = [_ratio(row["ratio"][name]) for name in ("p99", "p999", "max")]

@@ -12,7 +12,7 @@ from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf
 
 if TYPE_CHECKING:
-    from consort.generate.kernel import OnOverrun
+    from consort.board.generate.kernel import OnOverrun
     from consort.model.quantities import DataRate, Duration, Quantity, Size
 
 TABLES = "scratchpad"
@@ -73,7 +73,7 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
     "--for",
     "form",
     required=True,
-    type=ChoiceOf("FORM", "consort.generate", "FORMATS", TABLES),
+    type=ChoiceOf("FORM", "consort.board.generate", "FORMATS", TABLES),
     help="Whose form: bao, jailhouse, linux, xen or zephyr; scratchpad: the tables of the"
     " scratchpad-centric kernel.",
 )
@@ -163,7 +163,7 @@ def command(
     subscriptions, partitions, linker scripts. A set that is not schedulable is refused (exit status 1), and
     one of which nobody knows it for want of a figure (4).
     """
-    from consort.generate import (
+    from consort.board.generate import (
         PartitionOptions,
         TableOptions,
         files,
@@ -173,7 +173,7 @@ def command(
         table_files,
         write_together,
     )
-    from consort.generate.sizes import with_symbols
+    from consort.board.generate.sizes import with_symbols
     from consort.model import BadDescription, load_system
 
     if form == TABLES:

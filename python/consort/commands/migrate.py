@@ -120,7 +120,7 @@ def built(step: Step, target: str, out: Path | None) -> dict[str, str]:
 
 def hopped(step: Step, order: str, every: int, given: Path | None) -> dict[str, Any]:
     """One job moved between processes of these processors."""
-    from consort.board.process import PROCESSES
+    from consort.base.toolchain.processes import PROCESSES
     from consort.migrate.hop import hop
 
     names = [name.strip() for name in order.split(",")]

@@ -100,12 +100,12 @@ def command(
     from consort.base.progress import progress_bar
     from consort.draw.loads import draw_loads
     from consort.model import load_system
+    from consort.model.edited import diff
     from consort.place.call import place
     from consort.place.conflict import conflict_of
     from consort.place.edit import edited
     from consort.place.settings import THRESHOLDS
     from consort.place.show import as_data, loads
-    from consort.profile.edit import diff
 
     if as_json and only_diff:
         raise BadInput("--diff prints text; choose one of them", field="--json")
@@ -220,10 +220,10 @@ def _show(
 def _thresholds(file: Path, output: Path | None, only_diff: bool, as_json: bool) -> None:
     from consort.base.files import replace_file
     from consort.model import load_system
+    from consort.model.edited import diff
     from consort.place.edit import edited
     from consort.place.show_thresholds import as_data, lines
     from consort.place.thresholds import choose_thresholds
-    from consort.profile.edit import diff
 
     system = load_system(file)
     found = choose_thresholds(system)

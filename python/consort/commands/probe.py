@@ -79,12 +79,12 @@ def command(
     stated number of samples, and no bound: what is analysed with it is conditional on it. Needs permission
     for SCHED_FIFO.
     """
+    from consort.base.environment import environment
     from consort.base.remote_memory import OPTION, parse_servers, remote_memory
     from consort.machine.probe import measure, platform_data
     from consort.machine.probe.platform import MEMORY, comment, refusals
     from consort.model.emit import yaml_text
     from consort.model.platform import platform_from_data
-    from consort.record import environment
 
     if output.suffix != ".yaml":
         raise BadInput(f"{output.name!r} does not end in .yaml; platform files do", field="--output")

@@ -16,9 +16,9 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.progress import progress_bar
+from consort.base.signals import signals_to_exceptions
 from consort.commands.options import root_option
 from consort.commands.run import nanoseconds_of
-from consort.run.process import signals_to_exceptions
 
 
 def margin_of(text: str) -> Fraction:
@@ -77,8 +77,8 @@ def command(
     """
     from consort.base.files import replace_file
     from consort.model import load_system
+    from consort.model.edited import diff
     from consort.profile import Settings, edited, profile_system, proposals
-    from consort.profile.edit import diff
     from consort.profile.show import as_json as data_of
     from consort.profile.show import lines, source_of
 

@@ -15,6 +15,7 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.progress import Progress, progress_bar
+from consort.base.signals import signals_to_exceptions
 from consort.commands.options import (
     ChoiceOf,
     NumberRange,
@@ -24,7 +25,6 @@ from consort.commands.options import (
     root_option,
     verbose_option,
 )
-from consort.run.process import signals_to_exceptions
 
 if TYPE_CHECKING:
     from consort.model import System

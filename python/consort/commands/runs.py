@@ -82,7 +82,7 @@ def export(context: click.Context, run: str, folder: Path, root: Path | None) ->
 
 def _rows(configuration: dict[str, Any]) -> Iterator[list[str]]:
     """The response of each task; of a recording without tasks its first metric, which is the telling one."""
-    from consort.report.units import figure_unit, microseconds, number
+    from consort.base.units import figure_unit, microseconds, number
 
     summary = configuration["summary"]
     chosen = [m for m in summary if m == "response" or m.endswith(".response")] or list(summary)[:1]

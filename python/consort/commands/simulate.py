@@ -355,8 +355,8 @@ def _print(
 def answer(found: Simulation | ModesSimulation, ok: Held, open_: str, broken: str) -> str:
     """One line: what was simulated held, or what did not; `open_`: what was not seen, `broken`: what took
     too long beside tasks."""
+    from consort.base.units import counted
     from consort.record.judgement import Held
-    from consort.report.units import counted
 
     if found.misses:
         return counted(found.misses, "deadline miss", "deadline misses")
@@ -400,8 +400,8 @@ def _print_brief(
 
 
 def span(found: Simulation | ModesSimulation) -> str:
+    from consort.base.units import counted
     from consort.model import Duration
-    from consort.report.units import counted
 
     return f"{counted(found.runs, 'run')} of {Duration(found.duration)}, from seed {found.seed}"
 
@@ -414,8 +414,8 @@ def cause_of(
     lacking: Sequence[str],
 ) -> str:
     """Why it did not hold; empty where it held."""
+    from consort.base.units import counted
     from consort.record.judgement import Held
-    from consort.report.units import counted
 
     if ok:
         return ""

@@ -57,7 +57,7 @@ def show_changes(changed: Changed, description: str, verbose: bool, as_json: boo
 def _print_brief(
     changed: Changed, description: str, ok: Held, wrong: list[str], lacking: Sequence[str]
 ) -> None:
-    from consort.report.units import counted
+    from consort.base.units import counted
     from consort.simulate.show import brief_of_simulation
 
     found = changed.found

@@ -87,7 +87,7 @@ def command(
     if cell is not None:
         click.echo(json.dumps(_one(cells, cell), indent=1))
         return
-    from consort.run.process import signals_to_exceptions
+    from consort.base.signals import signals_to_exceptions
     from consort.sweep.run import run
 
     signals_to_exceptions()

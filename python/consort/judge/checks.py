@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.base.units import jobs_of, microseconds, number, times
 from consort.judge.bounds import Bounds
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.executed import Executed
@@ -19,7 +20,6 @@ from consort.judge.verdict import Check, Row
 from consort.plan.over_links import links_of
 from consort.record.ran import executes_ns
 from consort.record.status import EVENTS, NONE, OPERATIONS, STATUS
-from consort.report.units import jobs_of, microseconds, number, times
 
 # Events that break an assumption, and what each says. Whose doing it is follows from the disturbances.
 _REPORTED: dict[str, tuple[str, str]] = {

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.record.environment import throttled_ns
+from consort.base.environment import throttled_ns
 from consort.record.ran import Ran
 from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.base.environment import throttling, under_hypervisor
 from consort.judge import checks as check
 from consort.judge import rows as figures
 from consort.judge import words
@@ -23,7 +24,6 @@ from consort.judge.stops import Stops
 from consort.judge.unseen import hits_unseen
 from consort.judge.verdict import UNDECIDED_ABOVE, Pause, TaskCount, Verdict, as_data
 from consort.record.columns import miss_causes
-from consort.record.environment import throttling, under_hypervisor
 from consort.record.judgement import Held
 from consort.record.raw import RawRun
 from consort.record.status import STATUS

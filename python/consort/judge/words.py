@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from consort.analysis.lacking import named, remedies
+from consort.base.units import duration, microseconds, number, times
 from consort.judge.executed import Executed
 from consort.judge.outputs import NotFinite, WrongOutput
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
 from consort.record.judgement import Held
-from consort.report.lines import headline
-from consort.report.units import duration, microseconds, number, times
 
 # Quantities whose excess makes a verdict; a computing time that an interrupt is in makes none.
 _JUDGED = ("response", "reaction", "age", "channel age", "delivery")
@@ -313,7 +312,7 @@ def summary(
         said = why or open_ones
         more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
         machine = "" if why else _culprits(pauses)
-        return f"{headline(ok)}: {said[0]}{more}{machine}"
+        return f"{ok.headline}: {said[0]}{more}{machine}"
     if provenance == "emulated":
         return f"All {number(released)} jobs were done and nothing failed; an emulated clock shows no more."
     bounds = any(row.bound is not None and row.quantity == "response" for row in rows)

@@ -16,8 +16,8 @@ from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, System
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.ccache import compiled, run_tool
 from consort.base.toolchain.compiler import include_folders, version_of
+from consort.base.toolchain.processes import PROCESSES, ProcessSpec
 from consort.base.toolchain.source import cpp_tree
-from consort.board.process import PROCESSES, ProcessSpec
 from consort.migrate.module import Step
 
 # No warnings: the C is generated.

@@ -11,7 +11,7 @@ from ruamel.yaml.nodes import MappingNode, Node
 
 from consort.base.errors import BadInput
 from consort.model import System
-from consort.profile.edit import loaded_from
+from consort.model.edited import loaded_from
 
 _RELEASES = ("offset", "deadline", "burst", "min_distances", "min_interarrival", "period")
 # Keys of a task after which a new one may stand, the best first.

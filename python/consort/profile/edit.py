@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import tempfile
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
-from consort.model import Duration, System, load_system
+from consort.model import Duration, System
 from consort.model.document import Document, read_document
+from consort.model.edited import loaded_from
 from consort.profile.figures import Proposal
 
 _WIDTH = 110
@@ -50,26 +48,9 @@ def edited(system: System, proposals: Sequence[Proposal], source: Mapping[str, M
     return text
 
 
-def diff(file: Path, text: str) -> str:
-    """The changes to a file, as a unified diff that `patch` and `git apply` take."""
-    before = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    after = text.splitlines(keepends=True)
-    return "".join(difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}"))
-
-
 def _check(system: System, text: str) -> None:
     """A description that does not load is never shown: it would be a defect of this module."""
     loaded_from(system, text)
-
-
-def loaded_from(system: System, text: str) -> System:
-    """The system that a text describes in the place of a system's file."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=system.file.parent, prefix=".edited-", suffix=".yaml"
-    ) as written:
-        written.write(text)
-        written.flush()
-        return load_system(Path(written.name))
 
 
 def _edits(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded runs: a measuring program's raw records, and the run folder made of them."""
 
-from consort.record.environment import environment
 from consort.record.judgement import Held, Judgement
 from consort.record.provenance import PROVENANCE
 from consort.record.ran import Ran
@@ -22,7 +21,6 @@ __all__ = [
     "RunWriter",
     "Summary",
     "default_root",
-    "environment",
     "list_runs",
     "load_run",
     "summarise",

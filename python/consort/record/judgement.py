@@ -35,6 +35,15 @@ class Held(StrEnum):
         return Held.UNDECIDED if len(open_ones) else Held.HELD
 
     @property
+    def headline(self) -> str:
+        """The headline for a system."""
+        return {
+            Held.HELD: "The system held",
+            Held.NOT_HELD: "The system did not hold",
+            Held.UNDECIDED: "Undecided: it is not known whether the system holds",
+        }[self]
+
+    @property
     def exit_status(self) -> int:
         """The exit status of a command that gives this answer."""
         return {Held.HELD: 0, Held.NOT_HELD: SystemFails.exit_status, Held.UNDECIDED: 4}[self]

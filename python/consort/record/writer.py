@@ -19,10 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from consort.base.environment import environment
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.extras import naming_extras
 from consort.record.columns import ACTIVITY
-from consort.record.environment import environment
 from consort.record.json_file import write_json
 from consort.record.judgement import Held, Judgement
 from consort.record.partial import LOCK, fsync, lock_in, make_durable, sweep
@@ -164,7 +164,7 @@ class RunWriter:
                 self._reasons.append(f"goal {goal['name']}: {value}, not {limit}")
 
     def add_environment(self, key: str, value: Any) -> None:
-        """Adds what is known of the machine beyond `consort.record.environment`, as plain data."""
+        """Adds what is known of the machine beyond `consort.base.environment`, as plain data."""
         self._data["environment"][key] = value
 
     def add_description(self, file: str | Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from consort.report.units import THIN_SPACE, microseconds
+from consort.base.units import THIN_SPACE, microseconds
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from math import inf
 from typing import Any
 
+from consort.base.units import duration, figure_unit, jobs_of, microseconds, number
 from consort.record.judgement import Held
 from consort.record.store import Run
 from consort.report.brief import Brief, Timed, listed, worst
-from consort.report.lines import headline
 from consort.report.terminal import outcome
-from consort.report.units import duration, figure_unit, jobs_of, microseconds, number
 
 _FAILED = ("above bound", "late", "not seen")
 _OF_TASKS, _OF_CHAINS = ("response",), ("reaction", "age")
@@ -60,7 +59,7 @@ def _number(ns: float | str | None) -> float | None:
 
 def _verdict(run: Run, judged: list[dict[str, Any]]) -> str:
     keys = {ok: [c["key"] for c in judged if c["verdict"]["ok"] == ok] for ok in Held}
-    head = headline(run.held)
+    head = run.held.headline
     if not judged:
         return outcome(run)
     if run.held:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from consort.base.units import duration, figure_unit, microseconds, number, time_text
 from consort.plan.types import Plan
 from consort.record.columns import JOBS
 from consort.record.outputs import EXPECTED
@@ -19,7 +20,6 @@ from consort.report.lines import placed
 from consort.report.terminal import MARKS, microseconds_or_endless, on_time, percentiles
 from consort.report.tightness import tightness
 from consort.report.timeline import chain_svg, outputs_svg, timeline_svg
-from consort.report.units import duration, figure_unit, microseconds, number, time_text
 
 # Pictures of worst jobs in one configuration: those of the tasks that came nearest to their deadlines.
 TIMELINES = 4

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Sequence
 
 from consort.plan.types import PlannedTask
-from consort.record.judgement import Held
 
 WIDTH = 80
 LABEL, CELL = 17, 12
@@ -33,12 +32,3 @@ def placed(task: PlannedTask) -> str:
 def heads_line(heads: Sequence[str]) -> str:
     """The headings of up to five columns of figures."""
     return " " * LABEL + "".join(f"{head:>{CELL}}" for head in heads)
-
-
-def headline(ok: str) -> str:
-    """The headline for a system, by the word of its verdict (`consort.record.judgement.Held`)."""
-    return {
-        Held.HELD: "The system held",
-        Held.NOT_HELD: "The system did not hold",
-        Held.UNDECIDED: "Undecided: it is not known whether the system holds",
-    }[Held(ok)]

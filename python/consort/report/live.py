@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from consort.base.units import THIN_SPACE, duration, microseconds, number
 from consort.record.ran import Ran
 from consort.report.lines import WIDTH, wrapped
-from consort.report.units import THIN_SPACE, duration, microseconds, number
 
 _LABEL, _CELL = 12, 17
 _COUNTS = ("jobs/s", "jobs", "missed", "unserved")

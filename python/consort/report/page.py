@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from consort import __version__
+from consort.base.units import STATISTICS, SUFFIX, figure_unit, microseconds, number, time_text
 from consort.record.provenance import PROVENANCE
 from consort.record.status import LABELS
 from consort.record.store import Run
@@ -17,10 +18,8 @@ from consort.record.summary import QUANTILES
 from consort.report import figures, judged
 from consort.report.brief_run import opening_of_page
 from consort.report.jobs import Jobs, load_jobs
-from consort.report.lines import headline
 from consort.report.terminal import outcome
 from consort.report.timeline import timeline_svg
-from consort.report.units import STATISTICS, SUFFIX, figure_unit, microseconds, number, time_text
 
 # The order in which the metrics of jobs are shown, and what they mean.
 MEANING: dict[str, str] = {
@@ -73,7 +72,7 @@ def render(run: Run) -> str:
         caveats=_caveats(run),
         opening=opening_of_page(run),
         held=run.held,
-        headline=headline(run.held),
+        headline=run.held.headline,
         verdicts=[v for c in run.configurations if (v := judged.verdict_of(run, c)) is not None],
         by_task=judged.distributions(run),
         tasks=len(judged.tasks_of(run)),

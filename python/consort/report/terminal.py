@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from consort.base.units import THIN_SPACE, duration, figure_unit, microseconds, number, time_text, times
 from consort.plan.types import Plan
 from consort.record.judgement import Held
 from consort.record.store import Run
-from consort.report.lines import CELL, LABEL, headline, heads_line, placed, wrapped
+from consort.report.lines import CELL, LABEL, heads_line, placed, wrapped
 from consort.report.terminal_modes import mode_lines
 from consort.report.tightness import tightness
-from consort.report.units import THIN_SPACE, duration, figure_unit, microseconds, number, time_text, times
 
 # Words with a meaning of their own, explained below the first table that has them.
 UNDISTURBED = "undisturbed: of jobs that the machine did not stop; these must hold"
@@ -252,7 +252,7 @@ def _last(run: Run) -> Iterator[str]:
         if len(verdict["reasons"]) <= 1:
             yield from wrapped(f"{configuration['key']}: {verdict['summary']}")
             continue
-        yield f"{configuration['key']}: {headline(verdict['ok'])}:"
+        yield f"{configuration['key']}: {Held(verdict['ok']).headline}:"
         for reason in verdict["reasons"]:
             yield from wrapped(f"- {reason}")
     shown = {f"{c['name']}: {reason}" for c in judged for reason in c["verdict"]["reasons"]}
@@ -262,13 +262,13 @@ def _last(run: Run) -> Iterator[str]:
     if not judged:
         yield outcome(run)
     elif more:
-        yield "The run failed." if run.held is Held.NOT_HELD else f"{headline(run.held)}."
+        yield "The run failed." if run.held is Held.NOT_HELD else f"{run.held.headline}."
 
 
 def outcome(run: Run) -> str:
     """One line on a run without a judge's verdict. It says nothing of times that no clock measured."""
     if not run.held:
-        return "The run failed." if run.held is Held.NOT_HELD else f"{headline(run.held)}."
+        return "The run failed." if run.held is Held.NOT_HELD else f"{run.held.headline}."
     emulated = [c for c in run.configurations if c["clock"]["provenance"] in ("emulated", "counted")]
     late = sum(c.get("jobs", {}).get("late", 0) + _above_deadline(c) for c in emulated)
     if late:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from consort.base.units import microseconds
 from consort.record.sections import CHANGES_OF_MODE, FAIL_OVERS, HAND_OVERS, PHASES
 from consort.record.store import Run
 from consort.report.lines import CELL, LABEL, heads_line, wrapped
-from consort.report.units import microseconds
 
 
 def mode_lines(run: Run) -> list[str]:

@@ -16,9 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from consort.base.units import duration
 from consort.report.figures import RC, SERIES, TEXT, inline, vertical
 from consort.report.jobs import ABSENT, Jobs
-from consort.report.units import duration
 
 # The part drawn around the worst job, in periods of its task; a job that lasts longer than this is broken up.
 AROUND, WHOLE, PART = 1.0, 10.0, 3.0

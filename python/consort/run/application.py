@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from consort.base.cpus import usable_cpus
-from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
 from consort.base.progress import Progress
 from consort.judge import Expected
 from consort.model import Configuration, System
@@ -43,7 +43,7 @@ from consort.run.options import (
 )
 from consort.run.placement import groups, place
 from consort.run.plan_image import plan_image, write_image
-from consort.run.process import add_note, environment_errors
+from consort.run.process import add_note
 from consort.run.rows import input_rows, member_rows, write_rows
 from consort.run.sizes import sized
 from consort.run.watch import watch

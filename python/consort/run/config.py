@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from consort.base.environment import throttled_ns, throttling
 from consort.base.remote_memory import Server
 from consort.plan import Plan, PlannedCore, PlannedTask
 from consort.plan.recorded import carried
-from consort.record.environment import throttled_ns, throttling
 from consort.run.askers import asker_config
 from consort.run.links import link_configs
 from consort.run.plan_image import acting

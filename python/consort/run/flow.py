@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from consort.base.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks, environment_errors
 from consort.base.progress import Progress
 from consort.judge import Expected, Verdict, judge
 from consort.judge.bounds import Bounds
@@ -33,7 +33,6 @@ from consort.run.collect import ReplayFails, expected_outputs
 from consort.run.live import Announcement, announced
 from consort.run.modes import JudgedModes
 from consort.run.options import Options
-from consort.run.process import environment_errors
 from consort.run.sinks import sink_problems
 
 

@@ -3,54 +3,18 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from consort.base.errors import EnvironmentLacks
 from consort.base.progress import Progress
-
-# Causes for which the machine is to blame, not Consort and not the user's description.
-LACKING = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-    errno.ENOTDIR,
-    errno.EEXIST,
-    errno.EIO,
-    errno.ENOMEM,
-    errno.EMFILE,
-    errno.EAGAIN,
-}
-
-
-@contextmanager
-def environment_errors() -> Iterator[None]:
-    """A full disk, or a folder that may not be written: `EnvironmentLacks`, not a defect."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in LACKING:
-            raise
-        where = f"{error.filename}: " if error.filename is not None else ""
-        words = error.strerror or str(error)
-        raise EnvironmentLacks(
-            where + words[:1].lower() + words[1:],
-            "make room, or name other folders: --root (runs), $CONSORT_CACHE (built programs), $TMPDIR",
-        ) from error
-
+from consort.base.signals import stop_if_asked
 
 # After so long somebody else's stop of a program is ended [s].
 STOPPED_S = 2.0
@@ -148,35 +112,3 @@ def add_note(raw: Path, note: str) -> None:
     manifest = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
     manifest["realtime"].setdefault("notes", []).append(note)
     write_json(raw / MANIFEST, manifest)
-
-
-# The signals that asked this process to stop.
-_asked: list[int] = []
-
-
-def signals_to_exceptions() -> None:
-    """SIGTERM and SIGHUP unwind this process like an interrupt, so that everything is cleaned up.
-
-    What waits for long also calls `stop_if_asked`: an exception that a signal raises in a finalizer or in a
-    library's callback goes no further.
-    """
-
-    def stop(number: int, _frame: Any) -> None:
-        _asked.append(number)
-        raise SystemExit(128 + number)
-
-    shown = sys.unraisablehook
-
-    def hook(unraisable: Any) -> None:
-        if not (_asked and isinstance(unraisable.exc_value, SystemExit)):
-            shown(unraisable)
-
-    sys.unraisablehook = hook
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
-
-
-def stop_if_asked() -> None:
-    """Raises SystemExit if a signal has asked this process to stop."""
-    if _asked:
-        raise SystemExit(128 + _asked[0])

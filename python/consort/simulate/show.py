@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from consort.analysis.result import Bound
+from consort.base.units import THIN_SPACE, counted, jobs_of, microseconds, number
 from consort.model import Duration
 from consort.report.brief import Brief, Timed, largest_part, worst
 from consort.report.lines import heads_line, wrapped
 from consort.report.terminal import MARKS, UNSERVED, figures_line
-from consort.report.units import THIN_SPACE, counted, jobs_of, microseconds, number
 from consort.simulate.chains import ChainFigures
 from consort.simulate.engine import Simulation, TaskFigures
 

@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
+from consort.base.signals import stop_if_asked
 from consort.base.standstill import Standstill, with_children
-from consort.run.process import stop_if_asked
 from consort.sweep.batches import Batches
 from consort.sweep.cells import Cells
 from consort.sweep.run import Outcome, Writer

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from consort.base.progress import Progress, silent
-from consort.run.process import stop_if_asked
+from consort.base.signals import stop_if_asked
 from consort.sweep.batches import Batches
 from consort.sweep.cells import Cells
 from consort.sweep.store import Store, open_store

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from consort.base.environment import environment
 from consort.base.errors import BadInput
 from consort.base.files import replace_file, written_whole
 from consort.base.limits import LARGEST_RECORD, read_bytes
-from consort.record import environment
 from consort.sweep.cells import FORMAT, Cells, Spec, digest
 from consort.sweep.figures import FIGURES, column_of, provenance_of
 from consort.sweep.work import Done, code

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from consort.base.errors import BadInput
+from consort.board.generate import PartitionOptions, files, make_plan
 from consort.cli import main
-from consort.generate import PartitionOptions, files, make_plan
 from consort.model import platform_from_data, system_from_data
 
 BUDGET = {"budget": 1000, "period": "1ms", "shortest": {"value": "40ns", "assumed": "a bank's hit"}} | {

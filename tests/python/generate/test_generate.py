@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from consort.base.errors import BadInput
+from consort.board.generate import FORMATS, PartitionOptions, Plan, files, make_plan
+from consort.board.generate.plan import ranges
 from consort.cli import main
-from consort.generate import FORMATS, PartitionOptions, Plan, files, make_plan
-from consort.generate.plan import ranges
 from consort.model import load_system, system_from_data
 from hypothesis import given
 from hypothesis import strategies as st

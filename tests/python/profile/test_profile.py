@@ -15,9 +15,9 @@ import pytest
 from consort.base.errors import BadInput, SystemFails
 from consort.commands.profile import margin_of
 from consort.model import load_system
+from consort.model.edited import diff
 from consort.plan import plan
 from consort.profile import Observation, Proposal, edited, proposals
-from consort.profile.edit import diff
 from consort.profile.figures import Series, observe, rounded, unrepeated
 from consort.profile.measure import sources_of
 from consort.profile.show import added, lines, source_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from consort.record import environment
+from consort.base.environment import environment
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
 from consort_bench.run_folder import series

@@ -15,8 +15,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
+from consort.base.environment import environment
 from consort.base.toolchain.builds import kept
-from consort.record import environment
 from consort_bench.registry import BenchResult, Options, goal
 from consort_remote.run import campaign, campaign_program
 

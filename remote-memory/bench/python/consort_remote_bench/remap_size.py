@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from consort.record import environment
+from consort.base.environment import environment
 from consort_bench.published import experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
 from consort_remote.synthesis import DEFAULT, FEWEST_LEVELS, estimate

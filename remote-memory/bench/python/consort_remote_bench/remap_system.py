@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from consort.base.environment import environment
 from consort.base.errors import BadInput
-from consort.record import environment
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
 from consort_remote import formulas

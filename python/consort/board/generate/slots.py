@@ -10,7 +10,7 @@ from consort.analysis.result import Bound, in_words
 from consort.analysis.scratchpad import carried, core_of, moved, slot_of
 from consort.analysis.three_phase import bound_core
 from consort.base.errors import BadInput
-from consort.generate.kernel import TableOptions
+from consort.board.generate.kernel import TableOptions
 from consort.model import System
 from consort.model.figures import Figure
 from consort.model.memories import Dma

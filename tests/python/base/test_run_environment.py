@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from consort.record import environment
-from consort.record.environment import real_time_parameters
+from consort.base.environment import environment, real_time_parameters
 
 
 def test_only_real_time_parameters_are_kept() -> None:

@@ -7,7 +7,7 @@ import re
 from ipaddress import AddressValueError, IPv4Address
 
 from consort.base.errors import BadInput
-from consort.generate.kernel import Box, Subscribed
+from consort.board.generate.kernel import Box, Subscribed
 from consort.model import System
 from consort.model.channel import Channel
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from consort.analysis.result import in_words
 from consort.base.render import Templates
-from consort.generate.kernel import (
+from consort.board.generate.kernel import (
     PARTITIONS,
     PARTS,
     Box,
@@ -21,7 +21,7 @@ from consort.generate.kernel import (
     aligned,
     identifier,
 )
-from consort.generate.write import HEAD
+from consort.board.generate.write import HEAD
 
 WIDTH = 106
 
@@ -99,7 +99,7 @@ def _shape(box: Box | None) -> str:
 
 
 TEMPLATES = Templates(
-    "consort.generate",
+    "consort.board.generate",
     {
         "braced": _braced,
         "comment": _comment,

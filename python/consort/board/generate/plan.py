@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from consort.base.errors import BadInput
-from consort.generate.bandwidth import Regulation, regulation_of
+from consort.board.generate.bandwidth import Regulation, regulation_of
 from consort.model import System
 
 PAGE = 4096

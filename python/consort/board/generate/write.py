@@ -8,8 +8,8 @@ from typing import Any
 
 from consort.base.errors import BadInput
 from consort.base.render import Templates
-from consort.generate.bandwidth import MOST_EVENTS, one_period, refuse_regulation
-from consort.generate.plan import Plan, ranges
+from consort.board.generate.bandwidth import MOST_EVENTS, one_period, refuse_regulation
+from consort.board.generate.plan import Plan, ranges
 
 HEAD = "Made by `consort generate` from {name} for {platform}; change the description, not this file."
 # The part at the window's end for each task core's ICMsg instance.
@@ -29,7 +29,7 @@ def _span(colors: tuple[int, int]) -> str:
     return str(colors[0]) if colors[0] == colors[1] else f"{colors[0]}-{colors[1]}"
 
 
-TEMPLATES = Templates("consort.generate", {"cells": _cells, "symbol": _symbol, "span": _span})
+TEMPLATES = Templates("consort.board.generate", {"cells": _cells, "symbol": _symbol, "span": _span})
 
 
 def _text(template: str, plan: Plan, **more: Any) -> str:

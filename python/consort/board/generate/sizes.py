@@ -6,8 +6,16 @@ from __future__ import annotations
 import re
 
 from consort.base.errors import BadInput
-from consort.generate.kernel import PART_ALIGNMENT, PARTITIONS, PARTS, Box, PlannedCore, TableOptions, aligned
-from consort.generate.objects import Measured, measure
+from consort.board.generate.kernel import (
+    PART_ALIGNMENT,
+    PARTITIONS,
+    PARTS,
+    Box,
+    PlannedCore,
+    TableOptions,
+    aligned,
+)
+from consort.board.generate.objects import Measured, measure
 from consort.model import BadDescription, System
 from consort.model.quantities import Size
 from consort.model.task import Footprint

@@ -13,7 +13,7 @@ from itertools import pairwise
 from consort.analysis.lacking import lacking_figures, named, remedies
 from consort.analysis.scratchpad import slot_of, three_phase_cores
 from consort.base.errors import BadInput, SystemFails, Undecided
-from consort.generate.kernel import (
+from consort.board.generate.kernel import (
     PART_ALIGNMENT,
     PARTITIONS,
     Box,
@@ -23,9 +23,9 @@ from consort.generate.kernel import (
     Tables,
     identifier,
 )
-from consort.generate.sizes import described_size, fits, image_places, partition_bytes, sized
-from consort.generate.slots import bounds, lateness, rated, slots
-from consort.generate.subscriptions import message_boxes, subscriptions_of
+from consort.board.generate.sizes import described_size, fits, image_places, partition_bytes, sized
+from consort.board.generate.slots import bounds, lateness, rated, slots
+from consort.board.generate.subscriptions import message_boxes, subscriptions_of
 from consort.model import System
 from consort.plan import plan_of
 
