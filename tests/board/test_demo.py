@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from board_support import CONSORT, ROOT, board, board_with_linux
 from consort.board.boards import board_names
-from consort.board.demo import parts
+from consort.commands.board_demo import parts
 from effort import PATIENCE
 
 

@@ -16,7 +16,7 @@ from board_support import PATIENCE, ROOT, board
 from consort.base.errors import BadInput
 from consort.board import all_boards
 from consort.board.boards import load_board
-from consort.board.demo import parts
+from consort.commands.board_demo import parts
 from consort.model import load_system
 
 # Runs Consort from the scratch tree, whichever tree is installed.

@@ -11,7 +11,6 @@ from consort.analysis.arrivals import shortest
 from consort.analysis.channel_bounds import holds
 from consort.analysis.deliveries import Delivery
 from consort.analysis.result import Bound, in_words
-from consort.model.kinds import SEMANTICS
 from consort.plan import Plan, PlannedChannel, PlannedTask
 from consort.plan.over_links import link_of
 
@@ -59,7 +58,7 @@ def behind(
         if channel.writer == writer
         and reader in channel.readers
         and channel.exchange_of is None
-        and SEMANTICS[channel.implementation].read == "oldest"
+        and channel.reads_oldest
     ]
     return max(found, key=lambda one: (one.why != "", one.more), default=Behind(in_order=False))
 

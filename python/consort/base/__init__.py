@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of all sub-packages: errors, arguments, files, limits, progress, tools that build. It imports none."""
+"""The base of all sub-packages, none of which it imports: errors, files, limits, tools that build."""

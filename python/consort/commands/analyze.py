@@ -354,7 +354,7 @@ def _explain(bounds: Sequence[Bound]) -> None:
 
 
 def _draw(bound: Bound, file: Path) -> None:
-    from consort.draw.timeline import draw_bound
+    from consort.report.draw.timeline import draw_bound
 
     try:
         text = draw_bound(bound)

@@ -273,7 +273,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
     Exit status 1: an output or a message was wrong, or a deadline was missed where time is counted.
     """
     from consort.base.progress import progress_bar
-    from consort.board import demo as demonstration
+    from consort.commands import board_demo as demonstration
     from consort.report.terminal import files_of
 
     with progress_bar(False) as progress:

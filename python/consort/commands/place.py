@@ -98,7 +98,6 @@ def command(
 ) -> None:
     from consort.base.files import replace_file
     from consort.base.progress import progress_bar
-    from consort.draw.loads import draw_loads
     from consort.model import load_system
     from consort.model.edited import diff
     from consort.place.call import place
@@ -106,6 +105,7 @@ def command(
     from consort.place.edit import edited
     from consort.place.settings import THRESHOLDS
     from consort.place.show import as_data, loads
+    from consort.report.draw.loads import draw_loads
 
     if as_json and only_diff:
         raise BadInput("--diff prints text; choose one of them", field="--json")

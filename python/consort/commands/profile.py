@@ -78,9 +78,9 @@ def command(
     from consort.base.files import replace_file
     from consort.model import load_system
     from consort.model.edited import diff
-    from consort.profile import Settings, edited, profile_system, proposals
-    from consort.profile.show import as_json as data_of
-    from consort.profile.show import lines, source_of
+    from consort.run.profile import Settings, edited, profile_system, proposals
+    from consort.run.profile.show import as_json as data_of
+    from consort.run.profile.show import lines, source_of
 
     if as_json and only_diff:
         raise BadInput("--diff prints text; choose one of them", field="--json")

@@ -38,13 +38,13 @@ def command(path: Path, as_json: bool) -> None:
 def inspect(path: Path) -> dict[str, Any]:
     """The region's header and table; `refused` holds the reason if a peer would be refused."""
     try:
-        from consort._engine import inspect_region
+        from consort import _engine
     except ImportError as error:
         raise EnvironmentLacks(
             f"Consort's native module is not built ({error})", "build it: make setup, or pip install ."
         ) from error
     try:
-        return inspect_region(str(path))
+        return _engine.inspect_region(str(path))
     except OSError as error:
         raise BadInput(
             f"cannot be mapped ({error}); give a file, /dev/shm/NAME or /proc/PID/fd/N", file=path

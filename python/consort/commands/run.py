@@ -272,19 +272,17 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
 
 
 def _print(run: Run, description: str, verbose: bool) -> None:
-    from consort.judge.disturbance import INTERRUPT, PREEMPTED, THROTTLED
     from consort.report.brief_run import brief_of_run
     from consort.report.terminal import verdict_lines
+    from consort.run.machine import KEPT_AWAY
 
     if verbose:
         echo_lines([*verdict_lines(run), ""])
-    # The settings of `--prepare` keep these away.
-    echo_lines(brief_of_run(run, description, (INTERRUPT, PREEMPTED, THROTTLED)).lines())
+    echo_lines(brief_of_run(run, description, KEPT_AWAY).lines())
 
 
 def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
     from consort.base.remote_memory import parse_servers
-    from consort.judge.verdict import UNDECIDED_ABOVE
     from consort.run import Options
 
     duration = _optional(given["duration"], "--duration")
@@ -298,7 +296,7 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
         time_base=given["time_base"],
         time_scale=given["time_scale"],
         realtime=not given["ordinary"],
-        undecided_above=UNDECIDED_ABOVE if share is None else share / 100,
+        undecided_above=Options.undecided_above if share is None else share / 100,
         stand_ins=given["stand_ins"],
         mode=given["mode"],
         sanitize=given["sanitize"],

@@ -28,9 +28,9 @@ from consort.commands.options import on_option
 @click.option("--mode", help="Draw the system as it is in this mode.")
 def command(file: Path, output: Path | None, on: str | None, mode: str | None) -> None:
     from consort.base.problems import nearest
-    from consort.draw import draw_platform, draw_system
     from consort.model import Platform
     from consort.model.load import load_description
+    from consort.report.draw import draw_platform, draw_system
 
     described = load_description(file, on)
     if isinstance(described, Platform):

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.judge.disturbance import touched
-from consort.model.kinds import SEMANTICS
 from consort.plan.types import PlannedChain
 from consort.record.ran import Ran
 from consort.record.status import OPERATIONS, STATUS
@@ -237,7 +236,7 @@ def hops_of(
             for channel in _between(chain, system, tasks[place - 1], name):
                 found = _producers(operations, done, channel, hops[-1], seq, system)
                 producer = np.maximum(producer, found)
-                oldest = SEMANTICS[system.channels[channel].implementation].read == "oldest"
+                oldest = system.channels[channel].reads_oldest
                 if windows is not None and older is not None and oldest:
                     waited = _older(operations, done, channel, seq, windows(channel))
                     older = np.maximum(older, waited)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
-from consort.model import Tolerance
 from consort.record.outputs import column_name
 from consort.record.raw import RawTable
 from consort.record.status import STATUS
@@ -24,13 +23,13 @@ class Expected:
 
     `rows` has one row for each job of the task (`by` job: row k for the job whose number is k), or one for
     each row of the recorded input (`by` input: a golden output). Members are named as in the step's Out.
-    `tolerance`: how far a member may be off; nothing where it is not named. `source` says where they come
-    from, such as "golden" or "the same steps in logical order".
+    `tolerance`: by how many steps of its number format a member may be off; none where it is not named.
+    `source` says where they come from, such as "golden" or "the same steps in logical order".
     """
 
     rows: NDArray[np.void]
     by: Literal["job", "input"] = "job"
-    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
+    tolerance: Mapping[str, int] = field(default_factory=dict)
     source: str = "the same steps in logical order"
     known: NDArray[np.bool_] | None = None
     """Which rows are known at all; None: every one. The others are not compared."""
@@ -187,7 +186,7 @@ def compare(
     # Nothing is known where every output was held.
     beside = expected.rows[row] if expected.rows.size else np.zeros(seq.size, dtype=expected.rows.dtype)
     columns = flattened(beside)
-    allowed = {column_name(name): tolerance.count for name, tolerance in expected.tolerance.items()}
+    allowed = {column_name(name): steps for name, steps in expected.tolerance.items()}
     off: dict[str, NDArray[np.bool_]] = {}
     for name, values in columns.items():
         if name not in (table.rows.dtype.names or ()):

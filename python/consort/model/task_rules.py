@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from consort._engine import SPM_PARTITIONS
+from consort import _engine
 from consort.base.problems import nearest
 from consort.model.base import group_of
 from consort.model.conflicts import THRESHOLD
@@ -228,12 +228,13 @@ def _three_phase(view: View, system: System) -> Problems:
             text = f"a three-phase task needs a scratchpad, and {core.name!r} has none; groups with one:"
             yield from view.say(here, f"{text} {', '.join(having) or 'none on this platform'}")
             continue
-        if core.scratchpad.partitions != SPM_PARTITIONS:
+        needed = _engine.SPM_PARTITIONS
+        if core.scratchpad.partitions != needed:
             yield from view.say(
                 here,
                 f"{core.name!r} has 'partitions: {core.scratchpad.partitions}', and bounds and kernels are of"
-                f" {SPM_PARTITIONS}, one for a job that executes and one for the next; write 'partitions:"
-                f" {SPM_PARTITIONS}' in the platform, or name another core",
+                f" {needed}, one for a job that executes and one for the next; write 'partitions: {needed}'"
+                " in the platform, or name another core",
             )
         yield from _footprint(view, name, task.footprint or Footprint(), core.scratchpad)
 

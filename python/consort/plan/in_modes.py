@@ -10,7 +10,7 @@ from dataclasses import replace
 from consort.base.errors import BadInput
 from consort.model import Duration, System
 from consort.model.document import Location
-from consort.model.kinds import SEMANTICS, STAND_IN
+from consort.model.kinds import STAND_IN
 from consort.model.sources import FileInput
 from consort.plan.fail_over import Refuse, fail_over_problems
 from consort.plan.over_links import link_of
@@ -162,7 +162,7 @@ def _without_ends(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInpu
     known = {name: (made, channel) for made in modes.values() for name, channel in made.channels.items()}
     for mode, made in modes.items():
         for name, (there, channel) in known.items():
-            taken = SEMANTICS[channel.implementation].read == "oldest"
+            taken = channel.reads_oldest
             if name in made.channels or channel.exchange_of or not taken:
                 continue
             if link_of(there, channel) is not None:
@@ -185,7 +185,7 @@ def _readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
     tasks = {name for made in modes.values() for name in made.tasks}
     for mode, made in modes.items():
         for name, channel in made.channels.items():
-            if channel.exchange_of or SEMANTICS[channel.implementation].read != "oldest":
+            if channel.exchange_of or not channel.reads_oldest:
                 continue
             for reader in channel.readers:
                 first, known = seen.setdefault(name, (mode, reader))

@@ -15,6 +15,7 @@ from consort.model import Duration
 from consort.model.batches import takes_several
 from consort.model.figures import Provenance
 from consort.model.kinds import (
+    SEMANTICS,
     Arbitration,
     Communication,
     Configuration,
@@ -317,6 +318,11 @@ class PlannedChannel:
     exchange_of: str | None = None
     """The offloaded task whose requests or answers it carries."""
     described: bool = field(default=True, metadata=UNWRITTEN)
+
+    @property
+    def reads_oldest(self) -> bool:
+        """True where a read takes the oldest block that waits, False where it returns the newest."""
+        return SEMANTICS[self.implementation].read == "oldest"
 
 
 @dataclass(frozen=True)

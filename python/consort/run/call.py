@@ -10,7 +10,6 @@ from typing import Literal, get_args
 from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.base.progress import Progress, silent
-from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration, Duration, System
 from consort.plan.make import released_for
 from consort.record import Run
@@ -32,7 +31,7 @@ def run(
     time_scale: int = 1,
     time_base: Literal["spin", "sleep", "hybrid"] | None = None,
     realtime: bool = True,
-    undecided_above: float = UNDECIDED_ABOVE,
+    undecided_above: float = Options.undecided_above,
     name: str | None = None,
     root: str | PathLike[str] | None = None,
     progress: Progress = silent,

@@ -117,7 +117,7 @@ def run_system(
 ) -> Run:
     """Runs all configurations and returns the finished run; its verdict says whether the system held.
 
-    `machine` (`consort.machine.prepare`): sets the machine up for the run and restores it; the record has both.
+    `machine` (`consort.machine.prepare`): sets the machine up and restores it; the record has both.
     `scratch`: a folder in which the configurations and raw recordings stay.
     """
     from consort.report import PAGES

@@ -8,9 +8,13 @@ from contextlib import contextmanager
 
 from consort.base.cpus import usable_cpus
 from consort.base.errors import BadInput
+from consort.judge.disturbance import INTERRUPT, PREEMPTED, THROTTLED
 from consort.machine.prepare import Prepared, prepared
 from consort.plan import Plan
 from consort.run.options import Options, duration_of
+
+# What the settings of `--prepare` keep away, of all that can disturb a job.
+KEPT_AWAY = (INTERRUPT, PREEMPTED, THROTTLED)
 
 
 @contextmanager

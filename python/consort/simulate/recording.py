@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.judge.chains import simulated_operations
-from consort.model.kinds import SEMANTICS
 from consort.plan import Plan
 from consort.record.grouped import rows_by
 from consort.record.ran import Ran
@@ -109,7 +108,7 @@ def _in_order(plan: Plan, writer: str, reader: str) -> int | None:
     between = [c for c in plan.channels.values() if c.writer == writer and reader in c.readers]
     if plan.takes_several(reader):
         return None  # all that wait, and so the newest
-    if not between or any(SEMANTICS[c.implementation].read != "oldest" for c in between):
+    if not between or not all(c.reads_oldest for c in between):
         return None
     return max(c.capacity or 1 for c in between)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from consort.cli import main
-from consort.draw import draw_platform, draw_system
-from consort.draw.layout import spread
-from consort.draw.svg import Box, plain, shortened, width_of
 from consort.model import Duration, Frequency, System, load_platform, load_system, system_from_data
+from consort.report.draw import draw_platform, draw_system
+from consort.report.draw.layout import spread
+from consort.report.draw.svg import Box, plain, shortened, width_of
 from effort import PATIENCE, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st

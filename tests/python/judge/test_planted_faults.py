@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from consort.judge import Bounds, Limit, Verdict, judge
-from consort.profile.figures import observe, series
+from consort.run.profile.figures import observe, series
 from effort import examples
 from machine_model import (
     DEADLINE,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def source_tree() -> Path | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from consort.draw.svg import Box, Point
+from consort.report.draw.svg import Box, Point
 
 TASK_HEIGHT, STUB_HEIGHT, IDLE_HEIGHT = 58.0, 36.0, 22.0
 COLUMN_WIDTH, CORE_HEAD, PROCESSOR_HEAD = 292.0, 40.0, 46.0

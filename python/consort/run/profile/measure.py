@@ -23,12 +23,12 @@ from consort.base.progress import Progress
 from consort.model import System
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, plan
-from consort.profile.figures import Condition, Observation, observe, series
 from consort.record import Run, RunWriter
 from consort.record.store import default_root
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
 from consort.run.placement import place
+from consort.run.profile.figures import Condition, Observation, observe, series
 
 # The shortest time between two releases: times are stretched to it, so that a core rests between jobs.
 LEAST_PERIOD_PS = 100_000_000

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from consort.model import Duration
-from consort.profile.figures import ENOUGH_JOBS, FLOOR_NS, Observation, Proposal
+from consort.run.profile.figures import ENOUGH_JOBS, FLOOR_NS, Observation, Proposal
 
 _HEADS = ("", "jobs", "inputs", "left out", "lowest", "highest", "last rose")
 

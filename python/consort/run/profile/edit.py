@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from consort.model import Duration, System
 from consort.model.document import Document, read_document
 from consort.model.edited import loaded_from
-from consort.profile.figures import Proposal
+from consort.run.profile.figures import Proposal
 
 _WIDTH = 110
 # The keys that stand before these in a task, in the order of the reference.

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from consort.draw.layout import STUB_HEIGHT, TASK_HEIGHT, Column, Lane, Node, Wire
-from consort.draw.svg import plain
 from consort.model import Platform, System
+from consort.report.draw.layout import STUB_HEIGHT, TASK_HEIGHT, Column, Lane, Node, Wire
+from consort.report.draw.svg import plain
 
 
 def columns_of(platform: Platform, system: System | None) -> list[Column]:

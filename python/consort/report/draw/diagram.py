@@ -6,9 +6,11 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-from consort.draw.footer import draw_chains, draw_memories, draw_modes
-from consort.draw.graph import columns_of, wires_of
-from consort.draw.layout import (
+from consort.model import Duration, Platform, System, Task
+from consort.model.costs import cost_on
+from consort.report.draw.footer import draw_chains, draw_memories, draw_modes
+from consort.report.draw.graph import columns_of, wires_of
+from consort.report.draw.layout import (
     CORE_HEAD,
     IDLE_HEIGHT,
     PADDING,
@@ -17,10 +19,8 @@ from consort.draw.layout import (
     Layout,
     Wire,
 )
-from consort.draw.style import CHAINS, DIM, EDGE, INK, KINDS, PAPER, PROCESSOR, STUB, TASKS
-from consort.draw.svg import Box, Canvas, curve, plain, shortened, width_of
-from consort.model import Duration, Platform, System, Task
-from consort.model.costs import cost_on
+from consort.report.draw.style import CHAINS, DIM, EDGE, INK, KINDS, PAPER, PROCESSOR, STUB, TASKS
+from consort.report.draw.svg import Box, Canvas, curve, plain, shortened, width_of
 
 MARGIN, TOP = 28.0, 78.0
 
