@@ -9,6 +9,7 @@ from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, reme
 from consort.analysis.mode_changes import ModeBounds
 from consort.analysis.result import Bound
 from consort.analysis.system import master_of
+from consort.base.units import counted
 from consort.plan import Plan
 
 
@@ -50,7 +51,7 @@ def lacking_in_modes(found: ModeBounds) -> list[str]:
 
 def named(places: Sequence[str]) -> str:
     """The figures that nobody gave, in words."""
-    return f"{len(places)} figure{'' if len(places) == 1 else 's'} that nobody gave: {', '.join(places)}"
+    return f"{counted(len(places), 'figure')} that nobody gave: {', '.join(places)}"
 
 
 def remedies(places: Sequence[str]) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from consort.analysis.mode_changes import ModeBounds, analyze_modes
+from consort.analysis.lacking import lacking_figures, lacking_in_modes
+from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.system import analyze_system
 from consort.base import arguments
 from consort.base.errors import BadInput
@@ -21,17 +22,47 @@ from consort.plan.make import released_for, subject_of
 from consort.record.store import Run, default_root
 from consort.simulate import engine
 from consort.simulate.build import Discipline, Waiting, prepare
-from consort.simulate.chains import Chains, simulate_with_chains
+from consort.simulate.chains import Chains, measure_chains, simulate_with_chains
+from consort.simulate.check import above_bounds, excesses_of
 from consort.simulate.engine import Choice, Report, Simulation
 from consort.simulate.mode_chains import chains_of_modes, simulate_modes_with_chains
 from consort.simulate.mode_record import record_modes
 from consort.simulate.modes import ModesSimulation, prepare_modes, simulate_modes
+from consort.simulate.outcome import InMode, Outcome, unseen_of
 from consort.simulate.record import record
 
 # A job of a recorded run takes about 200 bytes while it is written.
 RECORDED_JOBS = 20_000_000
 # Jobs and slots that are simulated in a day, at a million a second, which is little.
 SIMULATED_EVENTS = 24 * 3600 * 1_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """A simulation's options; times in ps."""
+
+    duration: int
+    seed: int
+    """Of the first run; the others have those that follow."""
+    runs: int = 1
+    execution: Choice = "uniform"
+    dense: bool = False
+    """Sporadic releases as early as they may come."""
+    worker_serves: Discipline | None = None
+    """Instead of a core's `service`."""
+    master_waits: Waiting | None = None
+    """Instead of a core's `wait`."""
+    record: bool = True
+    """The run that came closest to what a deadline or a chain allows is recorded and judged."""
+    name: str | None = None
+    """The run's name; None: that of the description's folder."""
+    root: Path | None = None
+    command: Sequence[str] = ()
+    spelled: str = "'{}'"
+    """How an option is named in a message to whoever gave it."""
+
+    def option(self, name: str) -> str:
+        return self.spelled.format(name)
 
 
 def simulate(
@@ -62,112 +93,127 @@ def simulate(
     subject_of(system)
     length = released_for(duration)
     seed, runs = arguments.seed(system.run.seed if seed is None else seed), arguments.whole("runs", runs, 1)
-    execution = arguments.one_of("execution", execution, get_args(Choice))
-    dense = arguments.flag("dense", dense)
     if worker_serves is not None:
         worker_serves = arguments.one_of("worker_serves", worker_serves, get_args(Discipline))
     if master_waits is not None:
         master_waits = arguments.one_of("master_waits", master_waits, get_args(Waiting))
-    name = None if name is None else arguments.text("name", name)
-    root = arguments.path("root", root)
+    options = Options(
+        length.picoseconds,
+        seed,
+        runs,
+        arguments.one_of("execution", execution, get_args(Choice)),
+        arguments.flag("dense", dense),
+        worker_serves,
+        master_waits,
+        name=None if name is None else arguments.text("name", name),
+        root=arguments.path("root", root),
+    )
+    run = simulated(system, options).run
+    assert run is not None
+    return run
+
+
+def simulated(system: System | Plan, options: Options, report: Report | None = None) -> Outcome:
+    """Simulates a system, or a plan of one in a mode of it, as `consort simulate` and `simulate` do."""
     if isinstance(system, System) and system.mode_changes is not None:
-        changed = run_with_changes(
-            system,
-            length.picoseconds,
-            seed,
-            runs=runs,
-            execution=execution,
-            dense=dense,
-            worker_serves=worker_serves,
-            master_waits=master_waits,
-            name=name,
-            root=root,
-            remedy="shorten 'duration'",
-        )
-        assert changed.run is not None
-        return changed.run
+        return _with_changes(system, options, report)
     planned = plan_of(system)
-    prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
-    check_size(planned, length.picoseconds, "shorten 'duration'")
-    check_effort([planned], length.picoseconds, runs, "shorten 'duration', or give fewer 'runs'")
-    several, chosen = None, seed
-    if runs > 1:
+    prepared = prepare(
+        planned, dense=options.dense, discipline=options.worker_serves, waiting=options.master_waits
+    )
+    _check([planned], options)
+    bounds = analyze_system(planned, waiting=options.master_waits, serving=options.worker_serves)
+    chains: Chains = {}
+    several, chosen = None, options.seed
+    if options.runs > 1 or not options.record:
         several, chains = simulate_with_chains(
-            prepared, length.picoseconds, seed, runs=runs, choice=execution
+            prepared,
+            options.duration,
+            options.seed,
+            runs=options.runs,
+            choice=options.execution,
+            report=report,
         )
         chosen = worst_seed(several, chains)
-    one = engine.simulate(prepared, length.picoseconds, chosen, choice=execution, trace=True)
-    return record(
-        one,
-        analyze_system(planned, waiting=master_waits, serving=worker_serves),
-        name=name or run_name(planned.file),
-        root=default_root() if root is None else root,
-        command=[],
-        all_runs=several,
-    )
-
-
-@dataclass(frozen=True)
-class Changed:
-    """The results of a simulated system that changes its mode."""
-
-    found: ModesSimulation
-    """All runs taken together."""
-    bounds: ModeBounds
-    chains: Mapping[str, Chains]
-    """Figures of the chains in each mode."""
-    run: Run | None = None
-    """The one run that was recorded."""
-
-
-def run_with_changes(
-    system: System,
-    duration: int,
-    seed: int,
-    *,
-    runs: int,
-    execution: Choice,
-    dense: bool,
-    worker_serves: Discipline | None,
-    master_waits: Waiting | None,
-    name: str | None,
-    root: Path | None,
-    remedy: str,
-    command: Sequence[str] = (),
-    record_it: bool = True,
-    report: Report | None = None,
-) -> Changed:
-    """Simulates a system with `mode_changes`; records and judges it where that is wanted.
-
-    `remedy`: what to do where too many jobs would be recorded.
-    """
-    prepared = prepare_modes(system, dense=dense, discipline=worker_serves, waiting=master_waits)
-    for made in prepared.modes.values():
-        if record_it or made.plan.chains:
-            check_size(made.plan, duration, remedy)
-    plans = [made.plan for made in prepared.modes.values()]
-    check_effort(plans, duration, runs, f"{remedy.partition(',')[0]}, or give fewer runs")
-    bounds = analyze_modes(system, waiting=master_waits, serving=worker_serves)
-    several = None
-    if runs > 1 or not record_it:
-        several, chains = simulate_modes_with_chains(
-            prepared, bounds, duration, seed, runs=runs, choice=execution, report=report
+    one, run = None, None
+    if options.record:
+        one = engine.simulate(
+            prepared, options.duration, chosen, choice=options.execution, trace=True, report=report
         )
-        if not record_it:
-            return Changed(several, bounds, chains)
-        seed = worst_seed_of_modes(several, chains)
-    one = simulate_modes(prepared, bounds, duration, seed, choice=execution, trace=True, report=report)
-    run = record_modes(
-        one,
-        bounds,
-        name=name or run_name(system.file),
-        root=default_root() if root is None else root,
-        command=list(command),
-        all_runs=several,
+        chains = measure_chains(one) if several is None else chains
+        run = record(one, bounds, all_runs=several, **_recording(planned.file, options))
+    found = several or one
+    assert found is not None
+    excesses = above_bounds(prepared, bounds, found, options.execution)
+    return Outcome(
+        [InMode("", found, chains, bounds, excesses)],
+        options.duration,
+        options.seed,
+        found.runs,
+        lacking_figures(planned, bounds),
+        unseen_of(found, chains),
+        recorded=one,
+        run=run,
     )
-    if several is None:
-        return Changed(one, bounds, chains_of_modes(one), run)
-    return Changed(several, bounds, chains, run)
+
+
+def _with_changes(system: System, options: Options, report: Report | None) -> Outcome:
+    """The same of a system with `mode_changes`."""
+    prepared = prepare_modes(
+        system, dense=options.dense, discipline=options.worker_serves, waiting=options.master_waits
+    )
+    _check([made.plan for made in prepared.modes.values()], options)
+    bounds = analyze_modes(system, waiting=options.master_waits, serving=options.worker_serves)
+    chains: dict[str, Chains] = {}
+    several, chosen = None, options.seed
+    if options.runs > 1 or not options.record:
+        several, chains = simulate_modes_with_chains(
+            prepared,
+            bounds,
+            options.duration,
+            options.seed,
+            runs=options.runs,
+            choice=options.execution,
+            report=report,
+        )
+        chosen = worst_seed_of_modes(several, chains)
+    one, run = None, None
+    if options.record:
+        one = simulate_modes(
+            prepared, bounds, options.duration, chosen, choice=options.execution, trace=True, report=report
+        )
+        chains = chains_of_modes(one) if several is None else chains
+        run = record_modes(one, bounds, all_runs=several, **_recording(system.file, options))
+    found = several or one
+    assert found is not None
+    modes = [
+        InMode(mode, of, chains.get(mode, {}), bounds.modes[mode], excesses_of(bounds.modes[mode], of))
+        for mode, of in found.modes.items()
+    ]
+    never = [
+        f"nothing was seen of chain {name} in mode {mode}"
+        for mode, some in chains.items()
+        for name, chain in some.items()
+        if chain.unseen
+    ]
+    return Outcome(
+        modes,
+        options.duration,
+        options.seed,
+        found.runs,
+        lacking_in_modes(bounds),
+        [*found.unseen, *never],
+        found.changes,
+        run=run,
+    )
+
+
+def _recording(file: Path, options: Options) -> dict[str, Any]:
+    return {
+        "name": options.name or run_name(file),
+        "root": default_root() if options.root is None else options.root,
+        "command": list(options.command),
+    }
 
 
 def worst_seed_of_modes(several: ModesSimulation, chains: Mapping[str, Chains]) -> int:
@@ -182,11 +228,21 @@ def run_name(file: Path) -> str:
     return plain.lstrip("-_.")[:64] or "system"
 
 
-def check_size(plan: Plan, duration: int, remedy: str) -> None:
-    """`BadInput` where more jobs would be recorded in `duration` [ps] than memory may be taken for."""
-    jobs = _jobs(plan, duration)
-    if jobs > RECORDED_JOBS:
-        raise BadInput(f"about {jobs} jobs would be recorded, more than {RECORDED_JOBS}; {remedy}")
+def _check(plans: Sequence[Plan], options: Options) -> None:
+    """`BadInput` where more jobs would be recorded than there is memory for, or it would take days.
+
+    Chains are seen in recorded jobs only.
+    """
+    shorten = f"shorten {options.option('duration')}"
+    for plan in plans:
+        jobs = _jobs(plan, options.duration)
+        if (options.record or plan.chains) and jobs > RECORDED_JOBS:
+            bare = not plan.chains and options.spelled.startswith("--")
+            without = f", or add {options.option('no-record')}" if bare else ""
+            raise BadInput(
+                f"about {jobs} jobs would be recorded, more than {RECORDED_JOBS}; {shorten}{without}"
+            )
+    check_effort(plans, options.duration, options.runs, f"{shorten}, or give fewer {options.option('runs')}")
 
 
 def _jobs(plan: Plan, duration: int) -> int:

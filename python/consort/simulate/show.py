@@ -5,35 +5,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from consort.analysis.result import Bound
+from consort.analysis.result import Bound, in_words
 from consort.base.units import THIN_SPACE, counted, jobs_of, microseconds, number
+from consort.judge.changes import Change
 from consort.model import Duration
 from consort.report.brief import Brief, Timed, largest_part, worst
 from consort.report.lines import heads_line, wrapped
 from consort.report.terminal import MARKS, UNSERVED, figures_line
 from consort.simulate.chains import ChainFigures
-from consort.simulate.engine import Simulation, TaskFigures
+from consort.simulate.engine import TaskFigures
+from consort.simulate.outcome import InMode, Outcome
 
 _HEADS = ("deadline", "bound", "largest", "smallest")
 
 
-def simulated_lines(
-    found: Simulation, chains: Mapping[str, ChainFigures], bounds: Sequence[Bound]
-) -> list[str]:
-    """The lines that `consort simulate -v` prints; none is longer than 80 columns.
+def simulated_lines(one: InMode) -> list[str]:
+    """The lines that `consort simulate -v` prints of a mode; none is longer than 80 columns.
 
     A mark says where a time is above its bound or its deadline.
     """
-    return [line.replace(THIN_SPACE, ",") for line in _lines(found, chains, bounds)]
+    return [line.replace(THIN_SPACE, ",") for line in _lines(one)]
 
 
-def _lines(found: Simulation, chains: Mapping[str, ChainFigures], bounds: Sequence[Bound]) -> Iterator[str]:
+def change_lines(changes: Sequence[Change], runs: int) -> Iterator[str]:
+    """The lines on changes of mode: when each was idle and released, beside its bound."""
+    what = "changes of mode" if runs == 1 else "slowest change of mode of each kind"
+    yield f"{what}:" if changes else "no change of mode was asked for in this time"
+    for change in changes:
+        bound = "none" if change.bound is None else in_words(change.bound)
+        yield f"  {change.old} -> {change.new}"
+        idle = in_words(change.drained - change.requested)
+        yield f"    requested at {in_words(change.requested)}, idle {idle} later"
+        yield f"    released after {in_words(change.latency)}, bound {bound}"
+
+
+def _lines(one: InMode) -> Iterator[str]:
+    found, chains = one.found, one.chains
     yield from wrapped(
         f"{counted(found.runs, 'run')} of {Duration(found.duration)}, from seed {found.seed}. Largest and"
         " smallest are simulated; all times in µs."
     )
     yield heads_line(_HEADS)
-    of = {(bound.task, bound.kind): bound.response for bound in bounds}
+    of = {(bound.task, bound.kind): bound.response for bound in one.bounds}
     # Tasks that failed come first.
     for task in sorted(found.figures.values(), key=lambda figures: not figures.misses):
         yield from _task(task, of.get((task.task, "response time")))
@@ -71,35 +84,30 @@ def _us(ps: int | None) -> str:
     return microseconds(None if ps is None else ps / 1000)
 
 
-def brief_of_simulation(
-    found: Mapping[str, Simulation],
-    chains: Mapping[str, Mapping[str, ChainFigures]],
-    bounds: Mapping[str, Sequence[Bound]],
-    verdict: str,
-    cause: str,
-    following: str,
-) -> Brief:
-    """The five lines on a simulation, of each mode or of one under the name "".
-
-    `cause`: why it did not hold; where it held, the largest part of the worst task's bound.
-    """
-    of = {(mode, b.task, b.kind): b for mode, some in bounds.items() for b in some}
-    tasks = {}
-    for mode, simulation in found.items():
-        for task in simulation.figures.values():
-            tasks[mode, task.task] = _timed_task(mode, task, of.get((mode, task.task, "response time")))
+def brief_of_simulation(outcome: Outcome, description: str) -> Brief:
+    """The five lines on a simulation; `description`: the system as a command line names it."""
+    of = {(one.mode, b.task, b.kind): b for one in outcome.modes for b in one.bounds}
+    tasks = {
+        (one.mode, task.task): _timed_task(one.mode, task, of.get((one.mode, task.task, "response time")))
+        for one in outcome.modes
+        for task in one.found.figures.values()
+    }
     times = [
-        one
-        for mode, some in chains.items()
-        for chain in some.values()
-        for one in _timed_chain(mode, chain, of)
+        timed
+        for one in outcome.modes
+        for chain in one.chains.values()
+        for timed in _timed_chain(one.mode, chain, of)
     ]
     top = worst(tasks.values())
     key = next((key for key, one in tasks.items() if one is top), None)
     bound = None if key is None else of.get((*key, "response time"))
     part = "" if bound is None else largest_part(bound.task, bound.response, bound.parts)
     return Brief(
-        verdict, list(tasks.values()), times, cause or part or "no bound says of what it is made", following
+        f"{outcome.answer} ({outcome.span})",
+        list(tasks.values()),
+        times,
+        outcome.cause or part or "no bound says of what it is made",
+        outcome.following(description),
     )
 
 

@@ -41,7 +41,7 @@ def test_a_bound_that_is_too_low_is_found(tmp_path, monkeypatch, kind):
             for b in real(system, **options)
         ]
 
-    monkeypatch.setattr(analysis, "analyze_system", too_low)
+    monkeypatch.setattr("consort.simulate.call.analyze_system", too_low)
     done = simulated(tmp_path)
     if kind == "response time":
         assert isinstance(done.exception, BoundExceeded) and "is above its bound" in str(done.exception)
