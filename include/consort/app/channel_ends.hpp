@@ -153,6 +153,10 @@ requires(is_latest<M> || is_batch<M>) struct ValueOf<M> {
     using type = typename M::Value;
 };
 
+// A concept, as compilers name both types of one that is false.
+template <class Member, class Block>
+concept OneType = std::is_same_v<Member, Block>;
+
 }  // namespace detail
 
 // A member of the input that a channel fills: the channel's block, Latest of it, or Batch of it. What was
@@ -161,7 +165,7 @@ requires(is_latest<M> || is_batch<M>) struct ValueOf<M> {
 template <class Clock, class C, class Member>
 struct ChannelReader {
     using Value = typename detail::ValueOf<Member>::type;
-    static_assert(std::is_same_v<Value, typename C::Block>,
+    static_assert(detail::OneType<Value, typename C::Block>,
                   "the member does not have the type of the channel's blocks");
     static_assert(!is_batch<Member> || C::queued, "a Batch is read from a queue");
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from consort.base.errors import BadInput
+from consort.base.progress import progress_bar
 from consort.commands.options import on_option
 
 if TYPE_CHECKING:
@@ -81,6 +82,22 @@ def _meaning(system: System, target: Target | None, stand_ins: bool) -> None:
         raise BadDescription(refused)
 
 
+def _compile(system: System, target: Target | None, stand_ins: bool, quiet: bool) -> None:
+    """`BadInput` where the system's program, or a board's, does not compile or has other sizes."""
+    from consort.board.application import prepare_board
+    from consort.plan.targets import BOARD
+    from consort.run.application import build
+    from consort.run.options import Options
+
+    name = "linux" if target is None else target.name
+    options = Options(target=name, stand_ins=stand_ins)
+    with progress_bar(quiet) as progress:
+        if name == BOARD:
+            prepare_board(system, progress, options)
+        else:
+            build(system, progress, options)
+
+
 def _on_targets(system: System) -> Iterator[System]:
     """The system on each of its targets; `BadDescription` of all that is wrong there."""
     from consort.model import BadDescription, load_system
@@ -118,6 +135,13 @@ def _said_of(target: str, problem: BadInput) -> BadInput:
     help="Check too that this target can honour all of the description, as `consort plan` would say.",
 )
 @on_option
+@click.option(
+    "--compile",
+    "compiles",
+    is_flag=True,
+    help="Compile the steps too, for this machine or the target that is named: members, types and sizes are"
+    " those of the code. It runs none of them.",
+)
 @click.option("--stand-ins", is_flag=True, help="With --for: give a stand-in to every task without a step.")
 @click.option(
     "--json",
@@ -125,7 +149,9 @@ def _said_of(target: str, problem: BadInput) -> BadInput:
     is_flag=True,
     help="Print {ok, system}, {ok, platform} or {ok, problems} as JSON on standard output.",
 )
-def command(file: Path, target: str | None, on: str | None, stand_ins: bool, as_json: bool) -> int:
+def command(
+    file: Path, target: str | None, on: str | None, compiles: bool, stand_ins: bool, as_json: bool
+) -> int:
     from consort.base.problems import to_json
     from consort.model import BadDescription, Platform, System
     from consort.model.load import load_description
@@ -136,6 +162,8 @@ def command(file: Path, target: str | None, on: str | None, stand_ins: bool, as_
     if stand_ins and target is None:
         raise BadInput("stand-ins are for a target; name it with --for", field="--stand-ins")
     chosen = None if target is None else target_named(target)
+    if compiles and chosen is not None and not chosen.executes:
+        raise BadInput(f"for {chosen.name} nothing is compiled; leave it out", field="--compile")
     try:
         checked = load_description(file, on)
         laid: dict[str, System] = {}
@@ -143,6 +171,8 @@ def command(file: Path, target: str | None, on: str | None, stand_ins: bool, as_
             _meaning(checked, chosen, stand_ins)
             # One that was laid has none.
             laid = dict(zip(checked.targets, _on_targets(checked), strict=True)) if on is None else {}
+            if compiles:
+                _compile(checked, chosen, stand_ins, as_json)
     except BadDescription as error:
         if as_json:
             click.echo(json.dumps({"ok": False, "problems": error.to_json()}, indent=2, ensure_ascii=False))
@@ -170,10 +200,12 @@ def command(file: Path, target: str | None, on: str | None, stand_ins: bool, as_
         if chosen is not None:
             modes = ", in each mode" if checked.modes and chosen.in_modes else ""
             click.echo(f"  {chosen.name} can honour all that is described{modes}")
-            if chosen.executes and any(_has_step(task) for task in checked.tasks.values()):
+            if not compiles and chosen.executes and any(_has_step(task) for task in checked.tasks.values()):
                 constants = ", and that they take no constants" if chosen.name == BOARD else ""
                 click.echo(
                     "  not checked here, as nothing is compiled: that the steps compile, that their types"
-                    f" have the members and the sizes that are described{constants}; `consort run` says so"
+                    f" have the members and the sizes that are described{constants}; --compile says so"
                 )
+        if compiles:
+            click.echo("  the steps compile; their members, types and sizes are those that are described")
     return 0

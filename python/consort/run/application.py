@@ -113,11 +113,22 @@ class Prepared:
                 )
 
 
-@environment_errors()
-def prepare(system: System, progress: Progress, options: Options | None = None) -> Prepared:
-    """Builds the program and computes what its outputs must be.
+@dataclass(frozen=True)
+class Built:
+    """A program, the layouts that it describes, and the system with the sizes of its types."""
 
-    `BadInput` where the plan is refused (before anything is compiled) or the program does not compile.
+    system: System
+    plans: ModePlans
+    program: Path
+    described: Mapping[str, Any]
+
+
+@environment_errors()
+def build(system: System, progress: Progress, options: Options | None = None) -> Built:
+    """Builds the program of a system; sizes that nobody gave are those of its types.
+
+    `BadInput` where the plan is refused (before anything is compiled), where the program does not compile,
+    and where a size that is described is not that of its type.
     """
     wanted = options or Options()
     plans = planned_in_modes(system, wanted)
@@ -138,14 +149,20 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
         program = build_application(made, sanitize=wanted.sanitize)
         described = describe(program)
     system = sized(system, made, described)
-    plans = planned_in_modes(system, wanted)
-    made = plans.whole
+    return Built(system, planned_in_modes(system, wanted), program, described)
+
+
+@environment_errors()
+def prepare(system: System, progress: Progress, options: Options | None = None) -> Prepared:
+    """Builds the program (`build`) and computes what its outputs must be."""
+    built = build(system, progress, options)
+    plans, described = built.plans, built.described
     layouts = {task["name"]: task for task in described["tasks"]}
     progress("inputs", None)
     rows = input_rows(plans, layouts)
     members = member_rows(plans, described)
-    golden = golden_of(made, layouts, rows, progress)
-    return Prepared(system, made, program, described, rows, members, golden, plans.modes)
+    golden = golden_of(plans.whole, layouts, rows, progress)
+    return Prepared(built.system, plans.whole, built.program, described, rows, members, golden, plans.modes)
 
 
 @contextmanager

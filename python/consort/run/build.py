@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.remote_memory import remote_memory
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.ccache import compiled, run_tool
@@ -24,6 +22,7 @@ from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.plan.over_links import link_of
 from consort.plan.recorded import carried
+from consort.run.compile_errors import refused
 from consort.run.source import program_source
 
 # Units that a program is linked with beside its own; in virtual time with more.
@@ -48,10 +47,10 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
     """
     flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
     units = [cpp_tree() / "ports" / unit for unit in (UNITS + VIRTUAL if plan.target == "virtual" else UNITS)]
-    objects = tuple(build_unit(unit, flags, unit.stem, plan.file) for unit in units)
+    objects = tuple(build_unit(unit, flags, unit.stem, plan) for unit in units)
     if any(task.remote_state is not None for task in plan.tasks.values()):
         objects = (*objects, remote_memory().state_library())
-    return build_program(plan.file, program_source(plan), flags, objects)
+    return build_program(plan, program_source(plan), flags, objects)
 
 
 def reads_its_plan(plan: Plan) -> bool:
@@ -87,41 +86,41 @@ def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
     command = [cxx, *flags, *(f"-I{folder}" for folder in folders)]
 
     def make(target: Path, scratch: Path) -> None:
-        objects = [str(build_unit(unit, flags, unit.stem, plan.file)) for unit in units]
+        objects = [str(build_unit(unit, flags, unit.stem, plan)) for unit in units]
         made = run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch)
-        _built(made, units[-1], plan.file)
+        _built(made, plan)
 
     return kept("programs", f"stand-ins-{plan.target}-{key}", "application", make)
 
 
 def build_program(
-    file: Path, source: str, flags: tuple[str, ...] = FLAGS, objects: tuple[Path, ...] = ()
+    plan: Plan, source: str, flags: tuple[str, ...] = FLAGS, objects: tuple[Path, ...] = ()
 ) -> Path:
     """The executable of a translation unit and objects that are built already, built if it is not cached."""
     also = [str(o.parent.name) for o in objects]
     with tempfile.TemporaryDirectory(prefix="consort-build-") as folder:
         unit = Path(folder) / "application.cpp"
         unit.write_text(source, encoding="utf-8")
-        key, command = _key(unit, flags, file, also)
+        key, command = _key(unit, flags, plan, also)
 
     def make(target: Path, scratch: Path) -> None:
         # Where it stays: a debugger shows it, and ccache knows it again.
         unit = target.parents[2] / "application.cpp"
         unit.write_text(source, encoding="utf-8")
         made = str(scratch / "application.o")
-        _built(compiled([*command, "-c", str(unit), "-o", made], scratch), unit, file)
+        _built(compiled([*command, "-c", str(unit), "-o", made], scratch), plan)
         linked = [*command, made, *map(str, objects), "-o", str(target), "-pthread"]
-        _built(run_tool(linked, scratch), unit, file)
+        _built(run_tool(linked, scratch), plan)
 
-    return kept("programs", f"{file.stem}-{key}", "application", make)
+    return kept("programs", f"{plan.file.stem}-{key}", "application", make)
 
 
-def build_unit(unit: Path, flags: tuple[str, ...], name: str, file: Path) -> Path:
+def build_unit(unit: Path, flags: tuple[str, ...], name: str, plan: Plan) -> Path:
     """The object of one of Consort's own translation units, built if it is not cached."""
-    key, command = _key_of_own(unit, flags, file)
+    key, command = _key_of_own(unit, flags, plan)
 
     def make(target: Path, scratch: Path) -> None:
-        _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), unit, file)
+        _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), plan)
 
     return kept("programs", f"{name}-{key}", f"{name}.o", make)
 
@@ -131,17 +130,17 @@ def build_unit(unit: Path, flags: tuple[str, ...], name: str, file: Path) -> Pat
 _own_keys: dict[tuple[Any, ...], tuple[str, list[str]]] = {}
 
 
-def _key_of_own(unit: Path, flags: tuple[str, ...], file: Path) -> tuple[str, list[str]]:
+def _key_of_own(unit: Path, flags: tuple[str, ...], plan: Plan) -> tuple[str, list[str]]:
     """The key (`_key`) of a unit whose text changes only with a file of Consort's own."""
     folders = (*include_folders(), unit.parent)
     files = frozenset((f, f.stat().st_mtime_ns) for folder in folders for f in folder.rglob("*.?pp"))
     known = (unit, flags, compiler(), *map(os.environ.get, ("CPATH", "CPLUS_INCLUDE_PATH")), files)
     if known not in _own_keys:
-        _own_keys[known] = _key(unit, flags, file, [])
+        _own_keys[known] = _key(unit, flags, plan, [])
     return _own_keys[known]
 
 
-def _key(unit: Path, flags: tuple[str, ...], file: Path, also: list[str]) -> tuple[str, list[str]]:
+def _key(unit: Path, flags: tuple[str, ...], plan: Plan, also: list[str]) -> tuple[str, list[str]]:
     """The key of a unit's build, and the compiler with its options.
 
     The whole text that the compiler sees is the surest key of what a program is made of.
@@ -150,13 +149,13 @@ def _key(unit: Path, flags: tuple[str, ...], file: Path, also: list[str]) -> tup
     command = [cxx, *flags, *(f"-I{folder}" for folder in include_folders())]
     seen = subprocess.run([*command, "-E", "-P", str(unit)], capture_output=True, text=True)
     if seen.returncode != 0:
-        raise BadInput(_first_error(seen.stderr, unit), file=file)
+        raise refused(seen.stderr, plan)
     return digest([cxx, version_of(cxx), *flags, *also, seen.stdout]), command
 
 
-def _built(done: subprocess.CompletedProcess[str], unit: Path, file: Path) -> None:
+def _built(done: subprocess.CompletedProcess[str], plan: Plan) -> None:
     if done.returncode != 0:
-        raise BadInput(_first_error(done.stderr, unit), file=file)
+        raise refused(done.stderr, plan)
 
 
 def describe(program: Path, image: Path | None = None) -> dict[str, Any]:
@@ -168,15 +167,3 @@ def describe(program: Path, image: Path | None = None) -> dict[str, Any]:
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     described: dict[str, Any] = json.loads(text)
     return described
-
-
-def _first_error(text: str, unit: Path) -> str:
-    if re.search(r"fatal error: .*nlohmann/json\.hpp", text):
-        raise EnvironmentLacks(
-            "the header nlohmann/json.hpp is missing", "install it: apt-get install nlohmann-json3-dev"
-        )
-    if "No space left on device" in text:
-        raise EnvironmentLacks("the compiler found no space left on device", "make room, or set $TMPDIR")
-    errors = [line for line in text.splitlines() if re.search(r"\berror\b", line)]
-    message = errors[0] if errors else text.strip()[-2000:]
-    return "the application does not compile: " + message.replace(str(unit), "application.cpp")

@@ -34,6 +34,17 @@ def identifier(name: str) -> str:
     return f"{plain}_{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
+def place(*location: str) -> str:
+    """A place in the description, as the program's `#line` spells it; `location_of` reads it."""
+    return "/".join(location)
+
+
+def location_of(text: str) -> tuple[str, ...] | None:
+    """The place that a file's name in a compiler's message is; None: a file."""
+    found = tuple(text.split("/"))
+    return found if found[0] in ("tasks", "channels", "devices") else None
+
+
 def task_type(task: PlannedTask) -> str:
     return f"Task_{identifier(task.name)}"
 
@@ -47,31 +58,44 @@ def program_source(plan: Plan) -> str:
         file=plan.file.name,
         catalogue=LINUX,
         run="run_in_virtual_time" if plan.target == "virtual" else "run_on_this_machine",
-        headers=list(dict.fromkeys(_headers(plan))),
+        headers=[(of, header) for header, of in dict(reversed([*_headers(plan)])).items()],
         tasks=described,
         remote=any(task.remote_state is not None for task in tasks),
         namespaces=list(
             dict.fromkeys(task["owner"] for task in described if task["owner"] and not task["in_class"])
         ),
         plants=[
-            {"type": f"Plant_{identifier(d.name)}", "name": d.name, "step": step_of(d)}
+            {
+                "type": f"Plant_{identifier(d.name)}",
+                "name": d.name,
+                "step": step_of(d),
+                "place": place("devices", d.name, "plant"),
+            }
             for d in plan.devices.values()
             if d.kind == "plant" and (d.readers or d.writers)
         ],
         drivers=[
-            {"type": step_of(d), "name": d.name}
+            {"type": step_of(d), "name": d.name, "place": place("devices", d.name, "driver")}
             for d in plan.devices.values()
             if d.kind == "driver" and (d.readers or d.writers)
         ],
         channels=[
-            {"type": f"Channel_{identifier(c.name)}", "name": c.name, "of": channel_type(plan, c)}
+            {
+                "type": f"Channel_{identifier(c.name)}",
+                "name": c.name,
+                "of": channel_type(plan, c),
+                "place": _place_of_block(plan, c),
+            }
             for c in carried(plan)
         ],
         calls=[
             *(line for task in tasks for line in _bindings(plan, task)),
             # A device that is only described writes numbered blocks, in the name of no task.
             *(
-                f'catalogue.stand_in_writes<Channel_{identifier(c.name)}>("", "{c.name}");'
+                (
+                    place("channels", c.name),
+                    f'catalogue.stand_in_writes<Channel_{identifier(c.name)}>("", "{c.name}");',
+                )
                 for c in carried(plan)
                 if c.writer not in plan.tasks
             ),
@@ -91,6 +115,8 @@ def _task(plan: Plan, task: PlannedTask) -> dict[str, Any]:
         and bool(owner)
         and _is_class(plan.path(step.header).resolve(), owner.rpartition("::")[2]),
         "types": task.types,
+        "place": place("tasks", task.name, "step"),
+        "types_place": place("tasks", task.name, "types"),
         "offloaded": task.worker is not None,
     }
 
@@ -113,13 +139,15 @@ def _is_class(header: Path, name: str) -> bool:
     return False
 
 
-def _headers(plan: Plan) -> Iterator[str]:
+def _headers(plan: Plan) -> Iterator[tuple[str, str]]:
+    """The headers to include, each with a place that names it."""
     for task in plan.tasks.values():
         if task.step not in (None, STAND_IN):
-            yield str(plan.path(task.step.header).resolve())
+            yield str(plan.path(task.step.header).resolve()), place("tasks", task.name, "step")
     for device in plan.devices.values():
         if device.kind in ("plant", "driver") and (device.readers or device.writers):
-            yield str(plan.path(str(device.reference).partition("::")[0]).resolve())
+            header = plan.path(str(device.reference).partition("::")[0]).resolve()
+            yield str(header), place("devices", device.name, device.kind)
 
 
 def step_of(device: PlannedDevice) -> str:
@@ -164,6 +192,18 @@ def channel_type(plan: Plan, channel: PlannedChannel, access: str = "") -> str:
     return f"consort::app::{kind}<{', '.join([*arguments, *filter(None, [access])])}>"
 
 
+def _place_of_block(plan: Plan, channel: PlannedChannel) -> str:
+    """The place of what gives the channel's blocks their type."""
+    writer = plan.tasks.get(channel.writer)
+    if writer is None:
+        return place("channels", channel.name)
+    return _place_of(writer, "writes", _binding_of(writer.writes, channel.name))
+
+
+def _place_of(task: PlannedTask, way: str, binding: Binding) -> str:
+    return place("tasks", task.name, way, *filter(None, [binding.member]))
+
+
 def _block(plan: Plan, channel: PlannedChannel) -> str:
     writer = plan.tasks.get(channel.writer)
     if writer is not None and writer.step != STAND_IN:
@@ -205,11 +245,11 @@ def plant_part(task: PlannedTask, binding: Binding, device: PlannedDevice, part:
     return plant, at, check
 
 
-def _bindings(plan: Plan, task: PlannedTask) -> Iterator[str]:
-    for binding in task.reads:
-        yield from _bound(plan, task, binding, reads=True)
-    for binding in task.writes:
-        yield from _bound(plan, task, binding, reads=False)
+def _bindings(plan: Plan, task: PlannedTask) -> Iterator[tuple[str, str]]:
+    for way, bindings in (("reads", task.reads), ("writes", task.writes)):
+        for binding in bindings:
+            for line in _bound(plan, task, binding, reads=way == "reads"):
+                yield _place_of(task, way, binding), line
 
 
 def _bound(plan: Plan, task: PlannedTask, binding: Binding, *, reads: bool) -> Iterator[str]:

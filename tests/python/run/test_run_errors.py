@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,8 +41,7 @@ def test_a_step_that_does_not_compile(tmp_path: Path) -> None:
         step.read_text(encoding="utf-8").replace("state.count += 1", "state.cuont += 1"), encoding="utf-8"
     )
     words = refused(description, 2)
-    assert "system.yaml: the application does not compile: " in words
-    assert f"{step}:" in words
+    assert f"{step}:" in words and "does not compile: " in words
     assert "cuont" in words
     assert words.count("\n") == 1, "the first error only"
 
@@ -52,8 +52,7 @@ def test_a_step_of_another_form(tmp_path: Path) -> None:
         "#pragma once\nnamespace digest { inline int step(int x) { return x; } }\n", encoding="utf-8"
     )
     words = refused(description, 2)
-    assert "system.yaml: the application does not compile: " in words
-    assert "error: " in words
+    assert re.search(r"system.yaml:\d+:\d+: tasks.\w+.step: does not compile: ", words)
 
 
 def test_types_that_are_not_the_steps(tmp_path: Path) -> None:

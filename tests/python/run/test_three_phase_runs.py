@@ -163,7 +163,7 @@ def test_under_round_robin_too(system: Path) -> None:
     [
         (("step: step.hpp::filter::Plain::step", ""), [], 2, "tasks.plain: the task has no step to execute"),
         (("period: 20ms", "period: 20000000500ps"), [], 2, "tasks.plain.period: "),
-        (("Sum::step", "Gone::step"), [], 2, "the application does not compile"),
+        (("Sum::step", "Gone::step"), [], 2, "tasks.sum.step: does not compile: "),
         (("", ""), ["--only", "offloaded-off"], 2, "--only: no task is offloaded"),
         (("", ""), ["--counted"], 2, "--counted: only boards count instructions"),
         (("first: 7", "second: 7"), [], 2, "inputs.py: inputs raised TypeError"),
