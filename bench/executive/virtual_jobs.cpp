@@ -42,13 +42,12 @@ vt::System system_of(unsigned cores) {
         system.cores.push_back({});
         for (unsigned t = 0; t < 8; ++t) {
             vt::Task task;
-            task.core = task.master = c;
-            task.plan.id = static_cast<std::uint32_t>(system.tasks.size());
-            task.plan.release.period = periods[t] + 7 * static_cast<vt::Time>(c);
-            task.plan.deadline = task.plan.release.period;
-            task.plan.release.offset = 13 * static_cast<vt::Time>(t);
-            task.plan.execution.worst = periods[t] / 6;
-            task.plan.execution.best = periods[t] / 8;
+            task.plan.core = c;
+            task.plan.period = periods[t] + 7 * static_cast<vt::Time>(c);
+            task.plan.deadline = task.plan.period;
+            task.plan.offset = 13 * static_cast<vt::Time>(t);
+            task.plan.wcet = periods[t] / 6;
+            task.plan.bcet = periods[t] / 8;
             task.plan.rank = t;
             system.tasks.push_back(task);
         }
@@ -71,14 +70,14 @@ double floor_seconds(const vt::System& system, std::uint64_t jobs, std::vector<F
     using Release = std::pair<vt::Time, unsigned>;
     std::priority_queue<Release, std::vector<Release>, std::greater<>> releases;
     for (unsigned t = 0; t < system.tasks.size(); ++t) {
-        releases.emplace(system.tasks[t].plan.release.offset, t);
+        releases.emplace(system.tasks[t].plan.offset, t);
     }
     rows.clear();
     const double before = cpu_seconds();
     for (std::uint64_t job = 0; job < jobs; ++job) {
         const auto [at, task] = releases.top();
         releases.pop();
-        releases.emplace(at + system.tasks[task].plan.release.period, task);
+        releases.emplace(at + system.tasks[task].plan.period, task);
         rows.push_back({at, {}, task});
     }
     return cpu_seconds() - before;

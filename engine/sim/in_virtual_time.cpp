@@ -98,32 +98,38 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id, const Priorities&
                                     ": in virtual time no job asks an accelerator");
     }
     virtual_time::Task made;
-    made.plan.release = release_rule(task);
-    made.plan.execution = execution_rule(task);
-    made.plan.id = id;
-    made.plan.deadline = task.deadline;
-    made.plan.rank = rank_of(priorities, task.priority);
+    app::plan::Task& row = made.plan;
+    row.core = task.master;
+    row.worker = task.offloaded ? task.core : app::plan::none;
+    row.period = task.period;
+    row.extra_gap = task.extra_gap;
+    row.offset = task.offset;
+    row.jitter = task.jitter;
+    row.bcet = task.bcet;
+    row.wcet = task.wcet;
+    row.deadline = task.deadline;
+    row.rank = rank_of(priorities, task.priority);
     if (task.threshold) {
-        made.plan.threshold = rank_of(priorities, std::max(*task.threshold, task.priority));
+        row.threshold = rank_of(priorities, std::max(*task.threshold, task.priority));
     }
-    made.plan.suspension = task.suspension;
-    made.plan.offloaded = task.offloaded;
-    made.plan.on_miss = on_miss_of(task.on_miss);
-    made.plan.give_up = task.give_up;
-    made.plan.send = task.send;
-    made.plan.receive = task.receive;
-    made.plan.fallback = task.fallback;
-    made.plan.skips = task.skip;
-    made.core = task.core;
-    made.master = task.master;
-    made.worker_rank = rank_of(at_workers, task.worker_priority);
-    made.request = task.request;
-    made.response = task.response;
-    made.load = task.load;
-    made.unload = task.unload;
-    made.one_in_flight = task.one_in_flight;
-    made.rests = task.rests;
-    made.until_deadline = task.until_deadline;
+    row.suspension = task.suspension;
+    row.on_miss = on_miss_of(task.on_miss);
+    row.give_up = task.give_up;
+    row.send = task.send;
+    row.receive = task.receive;
+    row.fallback = task.fallback;
+    row.skips = task.skip;
+    row.worker_rank = rank_of(at_workers, task.worker_priority);
+    row.request = task.request;
+    row.response = task.response;
+    row.load = task.load;
+    row.unload = task.unload;
+    row.one_in_flight = task.one_in_flight;
+    row.rests = task.rests;
+    row.until_deadline = task.until_deadline;
+    made.releases = task.releases;
+    made.executions = task.executions;
+    made.distances = release_rule(task).distances;
     if (task.arrival) {
         made.arrival = {task.arrival->writer, task.arrival->let};
     }

@@ -35,7 +35,6 @@ static_assert(DispatchHost<Executive<Port>>);
 constexpr std::uint32_t tasks = 4;
 Port port;
 Executive<Port> executive(port);
-TaskPlan plans[tasks];
 Executive<Port>::State states[tasks];
 Frame* frames[tasks];
 Executive<Port>::Dispatching::Cell ready[tasks];
@@ -91,7 +90,7 @@ extern "C" void answer_interrupt(std::uint32_t task, std::uint32_t seq) {
 }
 
 extern "C" void core() {
-    executive.start(plans, tasks, {}, {states, frames, ready, releases, waits});
+    executive.start(tasks, {}, {states, frames, ready, releases, waits});
     for (;;) {
         executive.dispatcher().dispatch();
     }

@@ -23,13 +23,12 @@ using consort::Job;
 using consort::Operation;
 using consort::Ticks;
 
-Task periodic(const System& system, std::uint32_t core, Time period, Time execution, std::uint32_t rank) {
+Task periodic(std::uint32_t core, Time period, Time execution, std::uint32_t rank) {
     Task task;
-    task.core = task.master = core;
-    task.plan.id = static_cast<std::uint32_t>(system.tasks.size());
-    task.plan.release.period = period;
+    task.plan.core = core;
+    task.plan.period = period;
     task.plan.deadline = task.plan.give_up = period;
-    task.plan.execution.best = task.plan.execution.worst = execution;
+    task.plan.bcet = task.plan.wcet = execution;
     task.plan.rank = rank;
     return task;
 }
@@ -64,11 +63,11 @@ Trace run(const System& system, Time duration) {
 
 TEST(Machine, PreemptsOnOneStack) {
     System system = one_core(consort::app::Dispatch::fixed_priority);
-    system.tasks.push_back(periodic(system, 0, 20, 10, 2));
-    system.tasks.push_back(periodic(system, 0, 8, 2, 0));
-    system.tasks.push_back(periodic(system, 0, 20, 3, 1));
-    system.tasks[1].plan.release.offset = 3;
-    system.tasks[2].plan.release.offset = 2;
+    system.tasks.push_back(periodic(0, 20, 10, 2));
+    system.tasks.push_back(periodic(0, 8, 2, 0));
+    system.tasks.push_back(periodic(0, 20, 3, 1));
+    system.tasks[1].plan.offset = 3;
+    system.tasks[2].plan.offset = 2;
     // Task 2 preempts task 0, task 1 preempts task 2.
     EXPECT_EQ(pieces(run(system, 10)), (std::vector<Piece>{{0, 2, 0, Doing::execute},
                                                            {2, 3, 2, Doing::execute},
@@ -79,9 +78,9 @@ TEST(Machine, PreemptsOnOneStack) {
 
 TEST(Machine, SwitchesAreNotInterrupted) {
     System system = one_core(consort::app::Dispatch::fixed_priority, 2);
-    system.tasks.push_back(periodic(system, 0, 20, 4, 1));
-    system.tasks.push_back(periodic(system, 0, 20, 1, 0));
-    system.tasks[1].plan.release.offset = 1;
+    system.tasks.push_back(periodic(0, 20, 4, 1));
+    system.tasks.push_back(periodic(0, 20, 1, 0));
+    system.tasks[1].plan.offset = 1;
     EXPECT_EQ(pieces(run(system, 5)), (std::vector<Piece>{{0, 2, 0, Doing::context_switch},
                                                           {2, 4, 1, Doing::context_switch},
                                                           {4, 5, 1, Doing::execute},
@@ -96,15 +95,14 @@ TEST(Machine, SendsWaitsReceives) {
     for (const bool spins : {false, true}) {
         system.cores[0].spins = spins;
         system.tasks.clear();
-        Task task = periodic(system, 0, 40, 5, 0);
-        task.core = 1;
-        task.plan.offloaded = true;
+        Task task = periodic(0, 40, 5, 0);
+        task.plan.worker = 1;
         task.plan.send = 1;
         task.plan.receive = 2;
-        task.request = 3;
-        task.response = 4;
+        task.plan.request = 3;
+        task.plan.response = 4;
         system.tasks.push_back(task);
-        system.tasks.push_back(periodic(system, 0, 40, 20, 1));
+        system.tasks.push_back(periodic(0, 40, 20, 1));
         const Trace trace = run(system, 1);
         const Job& job =
             *std::find_if(trace.jobs.begin(), trace.jobs.end(), [](const Job& j) { return j.task == 0; });
@@ -122,9 +120,9 @@ TEST(Machine, RunsAgainTheSame) {
     Machine machine;
     System system = one_core(consort::app::Dispatch::edf, 1);
     for (const Time period : {7, 11, 13}) {
-        system.tasks.push_back(periodic(system, 0, period, 3, 0));
-        system.tasks.back().plan.release.jitter = 5;
-        system.tasks.back().plan.execution.best = 1;
+        system.tasks.push_back(periodic(0, period, 3, 0));
+        system.tasks.back().plan.jitter = 5;
+        system.tasks.back().plan.bcet = 1;
     }
     Settings settings;
     settings.duration = 1000;
@@ -139,9 +137,9 @@ TEST(Machine, RunsAgainTheSame) {
 
 TEST(Machine, SkipsWhatCannotBeServed) {
     System system = one_core(consort::app::Dispatch::fixed_priority);
-    system.tasks.push_back(periodic(system, 0, 10, 1, 1));
+    system.tasks.push_back(periodic(0, 10, 1, 1));
     system.tasks[0].plan.skips = true;
-    system.tasks.push_back(periodic(system, 0, 100, 35, 0));
+    system.tasks.push_back(periodic(0, 100, 35, 0));
     const Trace trace = run(system, 50);
     std::vector<std::uint32_t> unserved;
     for (const Job& job : trace.jobs) {
@@ -191,7 +189,7 @@ std::vector<std::vector<std::uint64_t>> in_logical_order(const System& system, T
     std::vector<std::vector<std::pair<Time, std::uint64_t>>> visible(system.channels.size());
     std::set<std::tuple<Time, std::uint32_t, std::uint32_t>> releases;
     for (std::uint32_t t = 0; t < system.tasks.size(); ++t) {
-        const auto& rule = system.tasks[t].plan.release;
+        const auto& rule = system.tasks[t].plan;
         std::uint32_t seq = 0;
         for (Time at = rule.offset; at < duration; at += rule.period) {
             releases.insert({at, t, seq++});
@@ -236,8 +234,8 @@ TEST(Data, UnderLetIsThatOfTheStepsInLogicalOrder) {
             const Time period = between(5, 20);
             const auto core =
                 static_cast<std::uint32_t>(between(0, static_cast<int>(system.cores.size()) - 1));
-            system.tasks.push_back(periodic(system, core, period, between(1, 2), between(0, 3)));
-            system.tasks.back().plan.release.offset = between(0, 10);
+            system.tasks.push_back(periodic(core, period, between(1, 2), between(0, 3)));
+            system.tasks.back().plan.offset = between(0, 10);
         }
         for (int c = between(1, 6); c != 0; --c) {
             Channel channel;
@@ -270,24 +268,22 @@ void refused(const System& system, const std::string& what) {
 
 TEST(Machine, RefusesWhatItCannotRun) {
     System system = one_core(consort::app::Dispatch::fixed_priority);
-    system.tasks.push_back(periodic(system, 1, 10, 1, 1));
+    system.tasks.push_back(periodic(1, 10, 1, 1));
     refused(system, "task 0: there is no such core");
-    system.tasks[0] = periodic(one_core({}), 0, 0, 1, 1);
+    system.tasks[0] = periodic(0, 0, 1, 1);
     refused(system, "task 0: period and deadline must be above 0");
-    system.tasks[0] = periodic(one_core({}), 0, 10, 1, 1);
-    system.tasks[0].plan.offloaded = true;
+    system.tasks[0] = periodic(0, 10, 1, 1);
+    system.tasks[0].plan.worker = 0;
     refused(system, "task 0: an offloaded task needs a worker's core");
     system.cores[0].kind = CoreKind::three_phase;
     system.cores[0].slot = 3;
     refused(system, "core 0: there is no such DMA");
     system.dmas.push_back({});
-    system.tasks[0].plan.offloaded = false;
-    system.tasks[0].plan.execution.best = 0;
+    system.tasks[0].plan.worker = consort::app::plan::none;
+    system.tasks[0].plan.bcet = 0;
     refused(system, "task 0: in virtual time a three-phase task's execution time must be above 0");
-    system.tasks[0].plan.execution.best = 1;
+    system.tasks[0].plan.bcet = 1;
     system.tasks.push_back(system.tasks[0]);
-    refused(system, "task 1: its id must be its place");
-    system.tasks[1].plan.id = 1;
     refused(system, "task 1: three-phase tasks of one core need distinct ranks");
     system.tasks.pop_back();
     system.channels.push_back({0, {3}, false});
@@ -297,7 +293,7 @@ TEST(Machine, RefusesWhatItCannotRun) {
 TEST(Machine, SaysThatATimeLeftItsRange) {
     System system = one_core(consort::app::Dispatch::fixed_priority);
     for (std::uint32_t i = 0; i < 8; ++i) {
-        system.tasks.push_back(periodic(system, 0, 10, (Time{1} << 60) - 1, i));
+        system.tasks.push_back(periodic(0, 10, (Time{1} << 60) - 1, i));
     }
     EXPECT_THROW(static_cast<void>(run(system, 10)), std::overflow_error);
 }
@@ -308,7 +304,7 @@ TEST(Machine, SaysThatAThreePhaseCoreIsOverloaded) {
     system.cores[0].kind = CoreKind::three_phase;
     system.cores[0].slot = 1;
     system.dmas.push_back({});
-    system.tasks.push_back(periodic(system, 0, 1, 100, 1));
+    system.tasks.push_back(periodic(0, 1, 100, 1));
     EXPECT_THROW(static_cast<void>(run(system, 200)), std::overflow_error);
 }
 

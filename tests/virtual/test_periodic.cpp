@@ -154,30 +154,34 @@ class General : public Core<General> {
         plans_.resize(n);
         for (std::uint32_t t = 0; t < n; ++t) {
             const Planned& from = of.tasks[t];
-            plans_[t].release.period = from.plan.period;
-            plans_[t].release.offset = from.plan.offset;
-            plans_[t].release.extra_gap = from.extra_gap;
-            plans_[t].release.jitter = from.jitter;
+            plans_[t] = plan::Task{};
+            plans_[t].worker = from.plan.leaves ? 0 : plan::none;
+            plans_[t].period = from.plan.period;
+            plans_[t].offset = from.plan.offset;
+            plans_[t].extra_gap = from.extra_gap;
+            plans_[t].jitter = from.jitter;
             plans_[t].deadline = from.plan.deadline;
             plans_[t].rank = from.plan.key;
             plans_[t].threshold = from.plan.level;
-            plans_[t].execution.given = from.lengths.data();
-            plans_[t].execution.given_count = from.lengths.size();
             plans_[t].skips = true;
-            plans_[t].id = t;
-            plans_[t].offloaded = from.plan.leaves;
             plans_[t].on_miss = consort::OnMiss::local_fallback;
             plans_[t].give_up = from.plan.deadline - from.plan.deadline / 5;
             plans_[t].send = from.send;
             plans_[t].receive = from.receive;
             plans_[t].fallback = from.fallback;
+            Executive<General>::State& made = states_.emplace_back();
+            made.plan = &plans_[t];
+            made.draw = Draw(of.seed, t);
+            made.releases = Releases({from.plan.period, from.extra_gap, from.plan.offset, from.jitter},
+                                     made.draw, Spread::edges);
+            made.executions = from.lengths.data();
+            made.execution_count = from.lengths.size();
         }
-        states_.resize(n);
         frames_.resize(n);
         ready_.resize(n);
         releases_.resize(n);
         waits_.resize(2 * n);
-        executive_.start(plans_.data(), static_cast<std::uint32_t>(n),
+        executive_.start(static_cast<std::uint32_t>(n),
                          {.policy = of.policy, .seed = of.seed, .arrival = Spread::edges},
                          {states_.data(), frames_.data(), ready_.data(), releases_.data(), waits_.data()});
     }
@@ -215,7 +219,7 @@ class General : public Core<General> {
 
   private:
     Executive<General> executive_;
-    std::vector<TaskPlan> plans_;
+    std::vector<plan::Task> plans_;
     std::vector<Executive<General>::State> states_;
     std::vector<Frame*> frames_;
     std::vector<Executive<General>::Dispatching::Cell> ready_;

@@ -12,38 +12,16 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "consort/app/dispatch.hpp"
 #include "consort/app/ordered.hpp"
+#include "consort/app/plan.hpp"
 #include "consort/app/release.hpp"
 #include "consort/task/job.hpp"
-#include "consort/task/miss_policy.hpp"
 
 namespace consort::app {
-
-struct TaskPlan {
-    ReleaseRule release;
-    ExecutionRule execution;
-    std::uint32_t id = 0;  // its place in the description: what ties and random choices go by
-    Time deadline = 1;
-    std::uint32_t rank = 0;  // 0 the most urgent; of no account under earliest deadline first
-    // A job that has begun is preempted only by tasks of a rank below this one, which acts where it is below
-    // the task's own. Only where no job of the core waits.
-    std::uint32_t threshold = std::numeric_limits<std::uint32_t>::max();
-    Time suspension = 0;  // the longest time for which a job suspends itself
-    bool offloaded = false;
-    OnMiss on_miss = OnMiss::hold_last_output;
-    // For an offloaded job: the time after its release for which the answer is awaited.
-    Time give_up = 1;
-    Time send = 0;     // on this core, before the request is on its way
-    Time receive = 0;  // on this core, once the answer is there
-    Time fallback = 0;
-    // A job that its task could begin only after release + max(period, deadline) is not begun; it is
-    // recorded as unserved.
-    bool skips = false;
-};
 
 // One job. Instants; `absent`: it did not happen.
 struct JobTimes {
@@ -128,11 +106,14 @@ class Executive {
     using Dispatching = Dispatcher<Executive>;
     using Timers = Ordered<Time>;
 
-    // The state of a task; one each.
+    // A task of the core: its row of the plan, what no row has, and its state.
     struct State {
-        const TaskPlan* plan = nullptr;
+        const plan::Task* plan = nullptr;
+        std::uint32_t id = 0;  // its place in the description: what random choices go by
         Draw draw;
         Releases releases;
+        const Time* executions = nullptr;  // where given: of its jobs, in turn
+        std::size_t execution_count = 0;
         Phase phase = Phase::idle;
         bool late_answer = false;
         Time key = 0;
@@ -154,9 +135,9 @@ class Executive {
     Executive(const Executive&) = delete;
     Executive& operator=(const Executive&) = delete;
 
-    // Before the first release. The plans, in the order of the description, and the memory outlive the run.
-    void start(const TaskPlan* plans, std::uint32_t tasks, const Settings& settings,
-               const Memory& memory) noexcept {
+    // Before the first release. The tasks, in the order of the description, stand in `memory`, which outlives
+    // the run as their rows do.
+    void start(std::uint32_t tasks, const Settings& settings, const Memory& memory) noexcept {
         settings_ = settings;
         tasks_ = tasks;
         states_ = memory.states;
@@ -165,10 +146,6 @@ class Executive {
         dispatcher_ = Dispatching(*this, settings.policy);
         dispatcher_.reset(memory.ready, memory.frames, tasks);
         for (std::uint32_t t = 0; t < tasks; ++t) {
-            State& s = states_[t] = State{};
-            s.plan = &plans[t];
-            s.draw = Draw(settings.seed, plans[t].id);
-            s.releases = Releases(plans[t].release, s.draw, settings.arrival);
             wait_for_release(t, 0);
         }
         arm();
@@ -178,7 +155,7 @@ class Executive {
     [[nodiscard]] const JobTimes& job(std::uint32_t task) const noexcept { return states_[task].job; }
     [[nodiscard]] Phase phase(std::uint32_t task) const noexcept { return states_[task].phase; }
 
-    // --- a change of mode: start() again with the new mode's plans once the core is idle.
+    // --- a change of mode: start() again with the new mode's tasks once the core is idle.
 
     // `until` has come down to now: what is due from then on is not released any more.
     void withhold() noexcept {
@@ -307,7 +284,7 @@ class Executive {
 
     // The key below which a job goes before a job of the task that has begun.
     [[nodiscard]] Time level(std::uint32_t t, Time key) const noexcept {
-        const TaskPlan& plan = *states_[t].plan;
+        const plan::Task& plan = *states_[t].plan;
         return plan.threshold < plan.rank ? Time{plan.threshold} : key;
     }
 
@@ -356,8 +333,9 @@ class Executive {
         return states_[t].phase == Phase::away && states_[t].job.seq == seq;
     }
 
+    [[nodiscard]] static bool offloaded(const State& s) noexcept { return s.plan->worker != plan::none; }
     [[nodiscard]] static Time limit(const State& s) noexcept {
-        return begin_limit(s.releases.nominal(), s.plan->release.period, s.plan->deadline);
+        return begin_limit(s.releases.nominal(), s.plan->period, s.plan->deadline);
     }
 
     // The task's next job becomes ready at its release, or now if that has passed.
@@ -382,7 +360,7 @@ class Executive {
     void release(std::uint32_t t) noexcept {
         State& s = states_[t];
         const Time now = port_->now();
-        const TaskPlan& plan = *s.plan;
+        const plan::Task& plan = *s.plan;
         for (;;) {
             if (s.releases.cause() >= port_->until()) {
                 return;  // a stop came in between, or no block
@@ -397,7 +375,8 @@ class Executive {
             skip(s);
         }
         const Releases& r = s.releases;
-        const Time execution = plan.execution.of(s.draw, settings_.execution, r.job());
+        const ExecutionRule rule{plan.bcet, plan.wcet, s.executions, s.execution_count};
+        const Time execution = rule.of(s.draw, settings_.execution, r.job());
         s.job = JobTimes{};
         s.job.release = r.nominal();
         s.job.ready = r.actual();
@@ -408,7 +387,7 @@ class Executive {
         s.key = settings_.policy == Dispatch::edf ? after(r.nominal(), plan.deadline) : Time{plan.rank};
         s.phase = Phase::first;
         Time first = execution;
-        if (plan.offloaded) {
+        if (offloaded(s)) {
             first = plan.send;
             s.second = plan.receive;
             const Time give_up_at = after(r.nominal(), plan.give_up);
@@ -423,7 +402,7 @@ class Executive {
     }
 
     // A job that suspends itself gives its core up, whatever the core does for those that wait for an answer.
-    [[nodiscard]] bool keeps(const State& s) const noexcept { return settings_.spins && s.plan->offloaded; }
+    [[nodiscard]] bool keeps(const State& s) const noexcept { return settings_.spins && offloaded(s); }
 
     // A part that takes no time needs no core: whoever makes it ready does it. Of a job that keeps its core
     // while it waits it does need the core.
@@ -455,12 +434,12 @@ class Executive {
     void end_part(std::uint32_t t) noexcept {
         State& s = states_[t];
         const Time now = port_->now();
-        if (s.phase != Phase::first || (!s.plan->offloaded && s.plan->suspension == 0)) {
+        if (s.phase != Phase::first || (!offloaded(s) && s.plan->suspension == 0)) {
             finish(t, now);
             return;
         }
         s.phase = Phase::away;
-        if (s.plan->offloaded) {
+        if (offloaded(s)) {
             s.job.sent = now;
             port_->send(t, s.job);
         } else {

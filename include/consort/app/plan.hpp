@@ -424,6 +424,14 @@ class Image {
     return nullptr;
 }
 
+// The image outlives them.
+[[nodiscard]] inline Distances distances_of(const Image& image, const Task& task) noexcept {
+    if (task.distances.count == 0) {
+        return {};
+    }
+    return {&image.time(task.distances.first), task.distances.count};
+}
+
 // When a task is released, from the first job of a mode on: by time, as far as the plan says it. The image
 // outlives the rule.
 [[nodiscard]] inline ReleaseRule release_of(const Image& image, const Task& task) noexcept {
@@ -432,9 +440,7 @@ class Image {
     rule.extra_gap = task.extra_gap;
     rule.offset = task.offset;
     rule.jitter = task.jitter;
-    if (task.distances.count != 0) {
-        rule.distances = {&image.time(task.distances.first), task.distances.count};
-    }
+    rule.distances = distances_of(image, task);
     return rule;
 }
 

@@ -79,18 +79,16 @@ class ReleasingCore : public Processor {
 
     ReleasingCore(Clock& clock, Journal& journal) : Processor(clock), journal_(&journal), executive_(*this) {}
 
-    void start(std::uint16_t id, const Core& core, std::vector<app::TaskPlan> plans,
-               const Settings& settings) {
-        plans_ = std::move(plans);
-        const std::size_t n = plans_.size();
-        states_.resize(n);
+    void start(std::uint16_t id, const Core& core, std::vector<Exec::State> tasks, const Settings& settings) {
+        states_ = std::move(tasks);
+        const std::size_t n = states_.size();
         frames_.resize(n);
         ready_.resize(n);
         releases_.resize(n);
         waits_.resize(2 * n);
         Processor::begin(
             id, core.context_switch, [](void* self) { static_cast<ReleasingCore*>(self)->loop(); }, this);
-        executive_.start(plans_.data(), static_cast<std::uint32_t>(n),
+        executive_.start(static_cast<std::uint32_t>(n),
                          {core.policy, core.spins, settings.seed, settings.execution, settings.arrival},
                          {states_.data(), frames_.data(), ready_.data(), releases_.data(), waits_.data()});
     }
@@ -141,13 +139,13 @@ class ReleasingCore : public Processor {
         }
     }
 
-    [[nodiscard]] std::uint32_t id_of(std::uint32_t task) const noexcept { return plans_[task].id; }
+    [[nodiscard]] std::uint32_t id_of(std::uint32_t task) const noexcept { return states_[task].id; }
 
     [[nodiscard]] Doing doing(const app::Frame& frame, app::Phase phase) const noexcept {
         if (phase == app::Phase::fallback) {
             return Doing::fallback;
         }
-        if (!plans_[frame.part].offloaded) {
+        if (states_[frame.part].plan->worker == app::plan::none) {
             return Doing::execute;
         }
         return phase == app::Phase::first ? Doing::send : Doing::receive;
@@ -196,7 +194,6 @@ class ReleasingCore : public Processor {
 
     Journal* journal_;
     Exec executive_;
-    std::vector<app::TaskPlan> plans_;
     std::vector<Exec::State> states_;
     std::vector<app::Frame*> frames_;
     std::vector<Exec::Dispatching::Cell> ready_;

@@ -39,76 +39,71 @@ bool in_range(Time time) {
     return time >= 0 && time < largest_time;
 }
 
-bool takes_time(const app::ExecutionRule& rule) {
-    if (rule.given_count == 0) {
-        return rule.best > 0;
+bool takes_time(const Task& task) {
+    if (task.executions.empty()) {
+        return task.plan.bcet > 0;
     }
-    return std::all_of(rule.given, rule.given + rule.given_count, [](Time t) { return t > 0; });
+    return std::all_of(task.executions.begin(), task.executions.end(), [](Time t) { return t > 0; });
 }
 
 void check_task(const System& system, std::size_t i, bool observed) {
     const Task& t = system.tasks[i];
-    const app::TaskPlan& p = t.plan;
-    require(t.core < system.cores.size() && t.master < system.cores.size(), "task", i,
+    const app::plan::Task& p = t.plan;
+    require(p.core < system.cores.size() && t.computed_on() < system.cores.size(), "task", i,
             "there is no such core");
-    for (const Time time : {p.release.period, p.release.extra_gap, p.release.offset, p.release.jitter,
-                            p.execution.best, p.execution.worst, p.deadline, p.give_up, p.suspension, p.send,
-                            p.receive, p.fallback, t.request, t.response, t.load, t.unload}) {
+    for (const Time time :
+         {p.period, p.extra_gap, p.offset, p.jitter, p.bcet, p.wcet, p.deadline, p.give_up, p.suspension,
+          p.send, p.receive, p.fallback, p.request, p.response, p.load, p.unload}) {
         require(in_range(time), "task", i, "a time is negative or 2^60 or more");
     }
-    require(p.release.period > 0 && p.deadline > 0, "task", i, "period and deadline must be above 0");
-    require(p.execution.best <= p.execution.worst, "task", i,
-            "the best-case execution time is above the worst-case one");
-    require(p.id == i, "task", i, "its id must be its place");
+    require(p.period > 0 && p.deadline > 0, "task", i, "period and deadline must be above 0");
+    require(p.bcet <= p.wcet, "task", i, "the best-case execution time is above the worst-case one");
     Time before = 0;
-    for (std::size_t k = 0; k < p.release.given_count; ++k) {
-        require(in_range(p.release.given[k]) && p.release.given[k] >= before, "task", i,
+    for (const Time release : t.releases) {
+        require(in_range(release) && release >= before, "task", i,
                 "releases must be 0 or more, in order, below 2^60");
-        before = p.release.given[k];
+        before = release;
     }
-    require(p.release.distances.count <= app::Distances::most, "task", i, "it has too many distances");
+    require(t.distances.count <= app::Distances::most, "task", i, "it has too many distances");
     before = 1;
-    for (std::size_t k = 0; k < p.release.distances.count; ++k) {
-        require(in_range(p.release.distances.least[k]) && p.release.distances.least[k] >= before, "task", i,
+    for (std::size_t k = 0; k < t.distances.count; ++k) {
+        require(in_range(t.distances.least[k]) && t.distances.least[k] >= before, "task", i,
                 "distances must be above 0, in order, below 2^60");
-        before = p.release.distances.least[k];
+        before = t.distances.least[k];
     }
-    for (std::size_t k = 0; k < p.execution.given_count; ++k) {
-        require(in_range(p.execution.given[k]), "task", i,
-                "execution times must be 0 or more and below 2^60");
+    for (const Time execution : t.executions) {
+        require(in_range(execution), "task", i, "execution times must be 0 or more and below 2^60");
     }
-    require(!observed || takes_time(p.execution), "task", i,
+    require(!observed || takes_time(t), "task", i,
             "where data is followed, a step's execution time must be above 0");
-    const CoreKind kind = system.cores[t.core].kind;
+    const CoreKind kind = system.cores[t.computed_on()].kind;
     if (t.arrival) {
         require(t.arrival->writer < system.tasks.size() && t.arrival->writer != i, "task", i,
                 "another task writes the blocks that release it");
         require(kind != CoreKind::three_phase &&
-                    system.cores[system.tasks[t.arrival->writer].core].kind != CoreKind::three_phase,
+                    system.cores[system.tasks[t.arrival->writer].computed_on()].kind != CoreKind::three_phase,
                 "task", i, "no three-phase task writes blocks that release others, or is released by them");
-        require(p.release.offset == 0 && p.release.extra_gap == 0 && p.release.given_count == 0, "task", i,
+        require(p.offset == 0 && p.extra_gap == 0 && t.releases.empty(), "task", i,
                 "a task that blocks release has no other releases");
     }
-    if (p.offloaded) {
+    if (t.offloaded()) {
         require(kind == CoreKind::worker, "task", i, "an offloaded task needs a worker's core");
-        require(system.cores[t.master].kind == CoreKind::releasing, "task", i,
+        require(system.cores[p.core].kind == CoreKind::releasing, "task", i,
                 "a master's core has fixed priorities or earliest deadline first");
-        require(takes_time(p.execution), "task", i,
-                "the execution time of an offloaded task must be above 0");
+        require(takes_time(t), "task", i, "the execution time of an offloaded task must be above 0");
         require(p.suspension == 0, "task", i, "an offloaded task has no other suspension");
         return;
     }
-    require(t.core == t.master, "task", i, "only an offloaded task has a master");
     require(kind != CoreKind::worker, "task", i, "a worker's core takes offloaded tasks only");
     if (kind == CoreKind::three_phase) {
         require(p.suspension == 0, "task", i, "a three-phase task does not suspend itself");
         require(!p.skips, "task", i, "a three-phase task does not skip releases");
-        require(t.load <= system.cores[t.core].slot && t.unload <= system.cores[t.core].slot, "task", i,
+        require(p.load <= system.cores[p.core].slot && p.unload <= system.cores[p.core].slot, "task", i,
                 "load or unload do not fit the slot");
-        require(takes_time(p.execution), "task", i,
+        require(takes_time(t), "task", i,
                 "in virtual time a three-phase task's execution time must be above 0");
         for (std::size_t k = 0; k < i; ++k) {
-            require(system.tasks[k].core != t.core || system.tasks[k].plan.rank != p.rank, "task", i,
+            require(system.tasks[k].computed_on() != p.core || system.tasks[k].plan.rank != p.rank, "task", i,
                     "three-phase tasks of one core need distinct ranks");
         }
     }
@@ -133,12 +128,12 @@ void check(const System& system, const Settings& settings, bool observed) {
         require(++cores_of[core.dma] <= most_scratchpad_cores, "core", c,
                 "in virtual time one DMA serves at most 16 cores");
         const auto tasks = std::count_if(system.tasks.begin(), system.tasks.end(),
-                                         [c](const Task& t) { return t.core == c; });
+                                         [c](const Task& t) { return t.computed_on() == c; });
         require(tasks <= most_scratchpad_tasks, "core", c,
                 "in virtual time a three-phase core has at most 32 tasks");
     }
     for (std::size_t t = 0; t < system.tasks.size(); ++t) {
-        if (!system.tasks[t].rests) {
+        if (!system.tasks[t].plan.rests) {
             check_task(system, t, observed);
         }
     }
@@ -185,9 +180,8 @@ void check_modes(const Modes& given, const Settings& settings, bool observed) {
         }
         for (const Task& task : modes[m].tasks) {
             require(!task.arrival, "mode", m, "blocks that release tasks belong to no mode");
-            require(task.plan.release.given_count == 0, "mode", m,
-                    "releases that are given belong to no mode");
-            require(task.rests || !task.plan.offloaded || task.plan.on_miss != OnMiss::stop, "mode", m,
+            require(task.releases.empty(), "mode", m, "releases that are given belong to no mode");
+            require(task.plan.rests || !task.offloaded() || task.plan.on_miss != OnMiss::stop, "mode", m,
                     "a task that stops the run belongs to no mode");
         }
     }
@@ -291,7 +285,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         outcome_.misses += (job.status & job_status::missed) != 0 ? 1U : 0U;
         channels_.finished(task, job, moved, clock_.now);
         if ((job.status & (job_status::unserved | job_status::held)) == 0) {
-            if (system_->tasks[task].until_deadline) {
+            if (system_->tasks[task].plan.until_deadline) {
                 published_ =
                     std::max(published_, app::after(job.release, system_->tasks[task].plan.deadline));
             }
@@ -310,19 +304,21 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
             {at(job.release), at(job.ready), at(job.start), at(job.sent), at(job.worker_receive),
              at(job.worker_send), at(job.received), at(moved.loaded), at(moved.executed), at(job.finish),
              static_cast<Ticks>(job.compute), job.seq, job.status, static_cast<std::uint16_t>(task),
-             static_cast<std::uint16_t>(system_->tasks[task].master), 0});
+             static_cast<std::uint16_t>(system_->tasks[task].plan.core), 0});
         clock_.trace->preemptions.push_back(job.preemptions);
     }
     void send(std::uint32_t task, const app::JobTimes& job) override {
         const Task& t = system_->tasks[task];
-        post({app::after(clock_.now, t.request), false, {task, job.seq, t.worker_rank, job.compute}});
+        post({app::after(clock_.now, t.plan.request),
+              false,
+              {task, job.seq, t.plan.worker_rank, job.compute}});
     }
     void began(const app::Request& request) override {
         master(request.task).worker_began(place_[request.task], request.seq, clock_.now);
     }
     void ended(const app::Request& request) override {
         master(request.task).worker_ended(place_[request.task], request.seq, clock_.now);
-        post({app::after(clock_.now, system_->tasks[request.task].response), true, request});
+        post({app::after(clock_.now, system_->tasks[request.task].plan.response), true, request});
     }
 
     // Taken once everything at this instant has happened.
@@ -408,18 +404,26 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     }
 
     void start_releasing(std::uint32_t c) {
-        std::vector<app::TaskPlan> plans;
+        std::vector<ReleasingCore::Exec::State> tasks;
         for (std::uint32_t t = 0; t < system_->tasks.size(); ++t) {
-            if (system_->tasks[t].master == c && !system_->tasks[t].rests) {
-                place_[t] = static_cast<std::uint32_t>(plans.size());
-                plans.push_back(system_->tasks[t].plan);
-                app::ReleaseRule& rule = plans.back().release;
+            const Task& task = system_->tasks[t];
+            if (task.plan.core == c && !task.plan.rests) {
+                place_[t] = static_cast<std::uint32_t>(tasks.size());
+                app::ReleaseRule rule = task.release_rule();
                 rule.offset = app::after(clock_.now, rule.offset);
                 rule.first_job = first_jobs_[t];
-                rule.arrivals = system_->tasks[t].arrival ? &arrivals_[t] : nullptr;
+                rule.arrivals = task.arrival ? &arrivals_[t] : nullptr;
+                const app::Draw draw(settings_.seed, t);
+                auto& made = tasks.emplace_back();
+                made.plan = &task.plan;
+                made.id = t;
+                made.draw = draw;
+                made.releases = app::Releases(rule, draw, settings_.arrival);
+                made.executions = task.executions.data();
+                made.execution_count = task.executions.size();
             }
         }
-        if (plans.empty()) {
+        if (tasks.empty()) {
             return;
         }
         if (releasing_.size() == all_releasing_.size()) {
@@ -428,7 +432,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         ReleasingCore* core = all_releasing_[releasing_.size()].get();
         releasing_.push_back(core);
         releasing_of_[c] = core;
-        core->start(static_cast<std::uint16_t>(c), system_->cores[c], std::move(plans), settings_);
+        core->start(static_cast<std::uint16_t>(c), system_->cores[c], std::move(tasks), settings_);
     }
 
     void start_worker(std::uint32_t c) {
@@ -570,7 +574,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     }
     void enter() {
         for (std::uint32_t t = 0; t < first_jobs_.size(); ++t) {
-            if (!system_->tasks[t].rests) {
+            if (!system_->tasks[t].plan.rests) {
                 first_jobs_[t] = master(t).next_job(place_[t]);
             }
         }
@@ -620,12 +624,12 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         if (m.answer) {
             master(task).answer(place_[task], m.request.seq);
         } else {
-            worker_of_[system_->tasks[task].core]->arrive(m.request);
+            worker_of_[system_->tasks[task].plan.worker]->arrive(m.request);
         }
     }
 
     [[nodiscard]] ReleasingCore::Exec& master(std::uint32_t task) {
-        return releasing_of_[system_->tasks[task].master]->executive();
+        return releasing_of_[system_->tasks[task].plan.core]->executive();
     }
 
     const System* system_ = nullptr;

@@ -193,7 +193,7 @@ class Scratchpads {
     void prepare(std::uint32_t c) {
         Table& table = tables_[c];
         for (std::uint32_t t = 0; t < system_->tasks.size(); ++t) {
-            if (system_->tasks[t].core == cores_[c]) {
+            if (system_->tasks[t].computed_on() == cores_[c]) {
                 table.ids.push_back(t);
             }
         }
@@ -206,19 +206,19 @@ class Scratchpads {
             spm::Task made;
             made.release = spm::Release::sporadic;
             made.deadline = static_cast<Ticks>(task.plan.deadline);
-            made.size.data = task.one_in_flight ? 1 : 0;
+            made.size.data = task.plan.one_in_flight ? 1 : 0;
             made.data = partition_.data();
             table.tasks.push_back(made);
             table.locals.push_back(static_cast<std::uint32_t>(local_.size()));
-            const app::Draw draw(settings_->seed, task.plan.id);
+            const app::Draw draw(settings_->seed, table.ids[k]);
             local_.push_back(
-                {c, k, table.ids[k], draw, app::Releases(task.plan.release, draw, settings_->arrival), {}});
+                {c, k, table.ids[k], draw, app::Releases(task.release_rule(), draw, settings_->arrival), {}});
         }
     }
 
     [[nodiscard]] Time length_of(std::uint32_t id, std::uint32_t seq) const noexcept {
-        const app::TaskPlan& plan = system_->tasks[id].plan;
-        return plan.execution.of(app::Draw(settings_->seed, plan.id), settings_->execution, seq);
+        return system_->tasks[id].execution_rule().of(app::Draw(settings_->seed, id), settings_->execution,
+                                                      seq);
     }
     // When the job was due.
     [[nodiscard]] Time due(std::uint32_t core, std::uint32_t task, std::uint32_t seq) const noexcept {
@@ -299,8 +299,8 @@ inline void ScratchpadCore::loop() noexcept {
 inline void ScratchpadBoard::dma_start(const spm::Transfer& /*transfer*/) noexcept {
     Scratchpads& s = *owner_;
     const Task& task = s.system_->tasks[s.moved_];
-    const Time length = s.loads_ ? task.load : task.unload;
-    const Time slot = s.system_->cores[task.core].slot;
+    const Time length = s.loads_ ? task.plan.load : task.plan.unload;
+    const Time slot = s.system_->cores[task.plan.core].slot;
     s.dma_until_ = app::after(s.clock_->now, s.round_robin_ && length != 0 ? length : slot);
     s.dma_end_ = s.round_robin_ ? s.dma_until_ : app::never;  // TDMA: seen at the slot's end
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the system of a machine in virtual time from a plan image.
+// Makes the system of a machine in virtual time from a plan image, which outlives it.
 #pragma once
 
 #include <algorithm>
@@ -38,36 +38,6 @@ inline Core core_of(const app::plan::Core& from) {
     core.dma = from.dma;
     core.slot = from.slot;
     return core;
-}
-
-inline Task task_of(const app::plan::Image& image, const app::plan::Task& from, std::uint32_t id) {
-    Task task;
-    task.plan.id = id;
-    task.plan.release = app::plan::release_of(image, from);
-    task.plan.execution.best = from.bcet;
-    task.plan.execution.worst = from.wcet;
-    task.plan.deadline = from.deadline;
-    task.plan.rank = from.rank;
-    task.plan.threshold = from.threshold;
-    task.plan.suspension = from.suspension;
-    task.plan.offloaded = from.worker != app::plan::none;
-    task.plan.on_miss = from.on_miss;
-    task.plan.give_up = from.give_up;
-    task.plan.send = from.send;
-    task.plan.receive = from.receive;
-    task.plan.fallback = from.fallback;
-    task.plan.skips = from.skips;
-    task.master = from.core;
-    task.core = task.plan.offloaded ? from.worker : from.core;
-    task.worker_rank = from.worker_rank;
-    task.request = from.request;
-    task.response = from.response;
-    task.load = from.load;
-    task.unload = from.unload;
-    task.one_in_flight = from.one_in_flight;
-    task.rests = from.rests;
-    task.until_deadline = from.until_deadline;
-    return task;
 }
 
 // The writer and the readers of each channel, in any mode. What a device writes is followed by no machine.
@@ -131,12 +101,12 @@ inline std::vector<Channel> channels_of(const app::plan::Image& image) {
         }
         for (std::uint32_t t = 0; t < head.tasks; ++t) {
             const app::plan::Task& from = image.task(m, t);
-            mode.tasks.push_back(detail::task_of(image, from, t));
-            if (from.arrival == app::plan::none) {
-                continue;
+            Task& task = mode.tasks.emplace_back();
+            task.plan = from;
+            task.distances = app::plan::distances_of(image, from);
+            if (from.arrival != app::plan::none) {
+                task.arrival = {channels[from.arrival].writer, channels[from.arrival].let};
             }
-            const Channel& channel = channels[from.arrival];
-            mode.tasks.back().arrival = {channel.writer, channel.let};
         }
     }
     return given;

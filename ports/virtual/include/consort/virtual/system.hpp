@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "consort/app/executive.hpp"
@@ -33,28 +34,43 @@ struct Dma {
     bool round_robin = false;
 };
 
+// The row of a task that is released by time, computed by its core, and no more.
+[[nodiscard]] constexpr app::plan::Task plain_row() {
+    app::plan::Task row{};
+    row.worker = row.arrival = row.threshold = app::plan::none;
+    row.period = row.deadline = row.give_up = row.bcet = row.wcet = 1;
+    return row;
+}
+
+// One task in one mode: its row of a plan, and what no row has. The row refers to cores of the system, and to
+// no table: what it says of distances, ends and arrivals has no meaning here.
 struct Task {
-    app::TaskPlan plan;
-    std::uint32_t core = 0;    // where it is computed
-    std::uint32_t master = 0;  // where it is released; another one for offloaded tasks only
-    std::uint32_t worker_rank = 0;
-    Time request = 0;   // the way of a request to the worker
-    Time response = 0;  // the way of the answer back
-    // Three-phase. Round robin: how long the operations take, 0: the slot's length.
-    Time load = 0;
-    Time unload = 0;
-    bool one_in_flight = false;  // the task keeps data: a job is loaded when the one before is unloaded
-    // Where given, the blocks of this task release it: plan.release has no offset and no gap. let: a block is
-    // there at its job's deadline. Neither of them is three-phase, and no modes change.
+    app::plan::Task plan = plain_row();
+    // Where given, exactly these releases, in order, and these executions, in turn. They outlive the run, as
+    // the distances do.
+    std::span<const Time> releases;
+    std::span<const Time> executions;
+    app::Distances distances;
+    // Where given, the blocks of this task release it: there is no offset, no gap and no other release. let:
+    // a block is there at its job's deadline. Neither of them is three-phase, and no modes change.
     struct Arrival {
         std::uint32_t writer = 0;
         bool let = false;
     };
     std::optional<Arrival> arrival;
-    // For a system with modes. Rests: no job is released in this mode. Its output is there at its deadline
-    // (LET): a job of it is over no earlier, when the mode is left.
-    bool rests = false;
-    bool until_deadline = false;
+
+    [[nodiscard]] bool offloaded() const noexcept { return plan.worker != app::plan::none; }
+    // The core that computes it.
+    [[nodiscard]] std::uint32_t computed_on() const noexcept { return offloaded() ? plan.worker : plan.core; }
+    [[nodiscard]] app::ReleaseRule release_rule() const noexcept {
+        app::ReleaseRule rule{plan.period, plan.extra_gap,  plan.offset,
+                              plan.jitter, releases.data(), releases.size()};
+        rule.distances = distances;
+        return rule;
+    }
+    [[nodiscard]] app::ExecutionRule execution_rule() const noexcept {
+        return {plan.bcet, plan.wcet, executions.data(), executions.size()};
+    }
 };
 
 // Carries blocks from one task to others. Implicit: a job reads the newest block when it begins (three-phase:
