@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from consort.base.errors import BadInput
-from consort.commands.options import ChoiceOf
+from consort.commands.options import ChoiceOf, on_option
 
 
 @click.command(
@@ -31,16 +31,17 @@ from consort.commands.options import ChoiceOf
 @click.option(
     "-o", "--output", "out", type=click.Path(path_type=Path), required=True, help="The file to write."
 )
+@on_option
 @click.option("--core", help="For sag: the core whose jobs are written, where tasks are on several.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
-def command(file: Path, form: str, out: Path, core: str | None, as_json: bool) -> None:
+def command(file: Path, form: str, out: Path, on: str | None, core: str | None, as_json: bool) -> None:
     from consort.exchange.formats import EXPORTS
     from consort.exchange.report import Report
     from consort.exchange.result import write_files
     from consort.exchange.sag import export_sag
     from consort.model import load_system
 
-    system = load_system(file)
+    system = load_system(file, on)
     if out.resolve() == file.resolve():
         raise BadInput("the output is the input; name another file", file=out)
     report = Report()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from consort.base.errors import BadInput
-from consort.commands.options import ChoiceOf
+from consort.commands.options import ChoiceOf, on_option
 
 if TYPE_CHECKING:
     from consort.board.generate.kernel import OnOverrun
@@ -130,6 +130,7 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
     show_default=True,
     help="Scratchpad: what becomes of a job that executes longer than its WCET.",
 )
+@on_option
 @click.option("--force", is_flag=True, help="Scratchpad: write tables of a set that is not schedulable too.")
 def command(
     description: Path,
@@ -152,6 +153,7 @@ def command(
     dma_rate: DataRate | None,
     dma_setup: Duration | None,
     on_overrun: OnOverrun,
+    on: str | None,
     force: bool,
 ) -> None:
     """Write the configuration that gives the tasks' cores, and their memory, to the system alone.
@@ -188,7 +190,7 @@ def command(
             region,
         )
         try:
-            system = load_system(description)
+            system = load_system(description, on)
         except BadDescription as error:
             raise with_symbols(error, options) from None
         tables = make_tables(system, options)
@@ -208,7 +210,7 @@ def command(
             gicd,
             overshoot,
         )
-        written, said = files(make_plan(load_system(description), plan), form), []
+        written, said = files(make_plan(load_system(description, on), plan), form), []
     for path in write_together(out, written):
         click.echo(path)
     for line in said:

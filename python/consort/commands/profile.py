@@ -17,7 +17,7 @@ import click
 from consort.base.errors import BadInput
 from consort.base.progress import progress_bar
 from consort.base.signals import signals_to_exceptions
-from consort.commands.options import root_option
+from consort.commands.options import on_option, root_option
 from consort.commands.run import nanoseconds_of
 
 
@@ -53,6 +53,7 @@ def margin_of(text: str) -> Fraction:
     help="How long each step runs, alone and under interference.",
 )
 @click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
+@on_option
 @root_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(
@@ -64,6 +65,7 @@ def command(
     margin: str,
     duration: str,
     ordinary: bool,
+    on: str | None,
     root: Path | None,
     as_json: bool,
 ) -> None:
@@ -85,7 +87,7 @@ def command(
     if as_json and only_diff:
         raise BadInput("--diff prints text; choose one of them", field="--json")
     added = margin_of(margin)
-    system = load_system(description)
+    system = load_system(description, on)
     settings = Settings(
         tasks=tasks,
         interference=interference,
@@ -102,7 +104,7 @@ def command(
     source = {
         p.task: source_of([q for q in found if q.task == p.task], run.data["environment"]) for p in found
     }
-    text = edited(system, found, source)
+    text = edited(system, found, source, elsewhere=on is not None)
     changes = diff(system.file, text)
     if write:
         replace_file(system.file, text)

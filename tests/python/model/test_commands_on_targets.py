@@ -37,8 +37,12 @@ def test_check_checks_every_target_and_says_which(file: Path, capsys: pytest.Cap
 def test_a_target_that_there_is_not_is_refused_with_the_nearest(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for command in ("check", "analyze", "simulate", "plan", "show", "run"):
-        assert ended(command, str(file), "--on", "versall") == 2
+    more = {
+        "generate": ["--for", "linux", "--window", "0x4000000", "--out", "there"],
+        "export": ["--to", "amalthea", "-o", "there"],
+    }
+    for command in ("check", "analyze", "simulate", "plan", "show", "run", "profile", *more):
+        assert ended(command, str(file), "--on", "versall", *more.get(command, ())) == 2
         assert "there is no target 'versall'; did you mean 'versal'?" in capsys.readouterr().err
 
 
@@ -48,5 +52,10 @@ def test_commands_lay_the_description_on_the_target(file: Path, capsys: pytest.C
     assert json.loads(capsys.readouterr().out)["cores"].keys() == {"r5f-0", "a72-1", "a72-0"}
     assert ended("analyze", *on, "--json") == 1
     assert "tasks.panel.wcet" in capsys.readouterr().out
+    assert ended("export", *on, "--to", "amalthea", "-o", "there.amxmi", "--json") == 0
+    assert "a72-0" in Path("there.amxmi").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert ended("generate", *on, "--for", "linux", "--window", "0x4000000", "--out", "there") == 2
+    assert "tasks take all 2 cores of 'a72'" in capsys.readouterr().err
     assert ended("show", *on, "-o", "-") == 0
     assert "a72-0" in capsys.readouterr().out

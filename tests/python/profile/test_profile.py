@@ -251,6 +251,21 @@ class TestEdits:
         description.write_text(first)
         assert self.made(description, found) == first
 
+    def test_on_a_target_each_figure_names_its_processor(self, description: Path) -> None:
+        """One that names none is that of the description's own platform, and is asked for its own."""
+        targets = "\ntargets:\n  versal: {cores: {worker-0: a72-0, master-0: r5f-0}, memories: {shm: ddr}}\n"
+        found = [
+            Proposal("second", "r5f", 4_000_000, 3_000_000, *[Fraction(1, 5)] * 2, (observation("second"),))
+        ]
+        description.write_text(TEXT + targets)
+        with pytest.raises(BadInput, match=r"tasks.second.wcet: the figure names no processor"):
+            edited(load_system(description, "versal"), found, SOURCE, elsewhere=True)
+        description.write_text(TEXT.replace("wcet: 40us", "wcet: {host: 40us}") + targets)
+        text = edited(load_system(description, "versal"), found, SOURCE, elsewhere=True)
+        description.write_text(text)
+        both = load_system(description), load_system(description, "versal")
+        assert [str(system.wcet("second")) for system in both] == ["40us", "4us"]
+
     def test_a_task_on_one_line_is_refused(self, description: Path) -> None:
         description.write_text(json.dumps(load_system(description).to_given()))
         with pytest.raises(BadInput, match="one key a line"):

@@ -28,19 +28,27 @@ _BEFORE = (
 )
 
 
-def edited(system: System, proposals: Sequence[Proposal], source: Mapping[str, Mapping[str, str]]) -> str:
+def edited(
+    system: System,
+    proposals: Sequence[Proposal],
+    source: Mapping[str, Mapping[str, str]],
+    *,
+    elsewhere: bool = False,
+) -> str:
     """The description's text with the proposed `wcet` and `bcet` of each task, checked to be right.
 
-    `source`: for each task what its `wcet` and its `bcet` are measured by. `BadInput` where a task is
-    not written as a block, one key a line, or has figures for further processors in a form that cannot
-    be added to.
+    `source`: for each task what its `wcet` and its `bcet` are measured by. `elsewhere`: the system lies on
+    one of its targets, so that each figure names its processor. `BadInput` where a task is not written as a
+    block, one key a line, or has figures for further processors in a form that cannot be added to.
     """
     lines = system.file.read_text(encoding="utf-8").splitlines(keepends=True)
     document = read_document(system.file)
     edits: list[tuple[int, int, list[str]]] = []
     for task in dict.fromkeys(proposal.task for proposal in proposals):
         mine = [proposal for proposal in proposals if proposal.task == task]
-        edits += _edits(document, lines, task, mine, source[task])
+        if elsewhere:
+            _refuse_bare(document, task)
+        edits += _edits(document, lines, task, mine, source[task], elsewhere)
     for begin, end, entry in sorted(edits, reverse=True):
         lines[begin:end] = entry
     text = "".join(lines)
@@ -53,8 +61,24 @@ def _check(system: System, text: str) -> None:
     loaded_from(system, text)
 
 
+def _refuse_bare(document: Document, task: str) -> None:
+    """A figure that names no processor would be lost to one of a target's."""
+    for key in ("wcet", "bcet"):
+        given = document.get("tasks", task, key)
+        if given is not None and (not isinstance(given, dict) or "value" in given):
+            raise document.problem(
+                ("tasks", task, key),
+                "the figure names no processor; write before it the one that it is of, and profile again",
+            )
+
+
 def _edits(
-    document: Document, lines: list[str], task: str, proposals: Sequence[Proposal], source: Mapping[str, str]
+    document: Document,
+    lines: list[str],
+    task: str,
+    proposals: Sequence[Proposal],
+    source: Mapping[str, str],
+    elsewhere: bool,
 ) -> Iterator[tuple[int, int, list[str]]]:
     keys = document.get("tasks", task)
     here = ("tasks", task)
@@ -68,7 +92,7 @@ def _edits(
         )
     margin = " " * (columns.pop() - 1)
     for key, other in (("wcet", None), ("bcet", "wcet")):
-        text = _entry(margin, key, keys.get(key), proposals, source, document, task)
+        text = _entry(margin, key, keys.get(key), proposals, source, document, task, elsewhere)
         if key in places:
             begin = places[key][0] - 1
             end = _end(lines, begin, margin)
@@ -82,7 +106,7 @@ def _edits(
         if other is not None and other not in places:
             continue
         if key == "wcet" and "bcet" not in places:
-            text += _entry(margin, "bcet", None, proposals, source, document, task)
+            text += _entry(margin, "bcet", None, proposals, source, document, task, elsewhere)
         yield at, at, text
 
 
@@ -109,6 +133,7 @@ def _entry(
     source: Mapping[str, str],
     document: Document,
     task: str,
+    elsewhere: bool,
 ) -> list[str]:
     times = {p.processor: Duration(p.wcet_ps if key == "wcet" else p.bcet_ps) for p in proposals}
     kept = dict(given) if isinstance(given, dict) and "value" not in given else {}
@@ -119,7 +144,7 @@ def _entry(
                 "figures for each way of executing stand here; write one figure for the processor, and"
                 " profile again",
             )
-    if len(times) == 1 and not kept:
+    if len(times) == 1 and not kept and not elsewhere:
         return [f"{margin}{key}:\n", *_figure(margin + "  ", next(iter(times.values())), source[key])]
     text = [f"{margin}{key}:\n"]
     for processor, value in kept.items():
