@@ -42,15 +42,16 @@ Executive<Port>::Timers::Cell releases[tasks];
 Executive<Port>::Timers::Cell waits[2 * tasks];
 Request requests[tasks];
 
-class PeriodicCore : public PeriodicExecutive<PeriodicCore, PeriodicTask> {
+using Strict = PeriodicTask<ReleasesBy<const plan::Task*, ReleaseForms{false, false, false}>>;
+class PeriodicCore : public PeriodicExecutive<PeriodicCore, Strict> {
   public:
     Time now() const noexcept { return instant; }
     Time begin() const noexcept { return instant; }
     void arm(Time at) noexcept { armed = at; }
     void disarm() noexcept { armed = never; }
-    void prepare(PeriodicTask&) noexcept {}
-    bool execute(PeriodicTask&, Time) noexcept { return true; }
-    void skip(PeriodicTask&) noexcept {}
+    void prepare(Strict&) noexcept {}
+    bool execute(Strict&, Time) noexcept { return true; }
+    void skip(Strict&) noexcept {}
     Time until() const noexcept { return never; }
     bool stopped() const noexcept { return false; }
     void stop() noexcept {}
@@ -62,8 +63,8 @@ class PeriodicCore : public PeriodicExecutive<PeriodicCore, PeriodicTask> {
     Time instant = 0;
     Time armed = never;
 };
-static_assert(PeriodicPort<PeriodicCore, PeriodicTask>);
-PeriodicTask periodic_tasks[tasks];
+static_assert(PeriodicPort<PeriodicCore, Strict>);
+Strict periodic_tasks[tasks];
 
 }  // namespace
 

@@ -20,17 +20,15 @@ namespace {
 using namespace consort::app;
 
 struct Planned {
-    PeriodicPlan plan;
+    plan::Task plan{};
     std::vector<Time> lengths;  // of its jobs, in turn
-    Time extra_gap = 0;         // sporadic: up to so much more than the period between two releases
-    Time jitter = 0;            // released up to so much later than due
-    // A task whose jobs leave the core: its parts, and the lengths of their absence, in turn. A job given up
-    // is computed here.
-    Time send = 1, receive = 1, fallback = 1;
+    // Of a task whose jobs leave the core: the lengths of their absence, in turn. A job given up is computed
+    // here.
     std::vector<Time> delays;
 
+    [[nodiscard]] bool leaves() const { return plan.worker != plan::none; }
+
     [[nodiscard]] Time delay(std::uint32_t seq) const { return delays[seq % delays.size()]; }
-    [[nodiscard]] Time patience() const { return plan.deadline - plan.deadline / 5; }
 };
 
 struct Case {
@@ -151,29 +149,13 @@ class General : public Core<General> {
   public:
     explicit General(const Case& of) : Core(of), executive_(*this) {
         const std::size_t n = of.tasks.size();
-        plans_.resize(n);
         for (std::uint32_t t = 0; t < n; ++t) {
             const Planned& from = of.tasks[t];
-            plans_[t] = plan::Task{};
-            plans_[t].worker = from.plan.leaves ? 0 : plan::none;
-            plans_[t].period = from.plan.period;
-            plans_[t].offset = from.plan.offset;
-            plans_[t].extra_gap = from.extra_gap;
-            plans_[t].jitter = from.jitter;
-            plans_[t].deadline = from.plan.deadline;
-            plans_[t].rank = from.plan.key;
-            plans_[t].threshold = from.plan.level;
-            plans_[t].skips = true;
-            plans_[t].on_miss = consort::OnMiss::local_fallback;
-            plans_[t].give_up = from.plan.deadline - from.plan.deadline / 5;
-            plans_[t].send = from.send;
-            plans_[t].receive = from.receive;
-            plans_[t].fallback = from.fallback;
             Executive<General>::State& made = states_.emplace_back();
-            made.plan = &plans_[t];
+            made.plan = &from.plan;
             made.draw = Draw(of.seed, t);
-            made.releases = Releases({from.plan.period, from.extra_gap, from.plan.offset, from.jitter},
-                                     made.draw, Spread::edges);
+            ReleaseRule rule{from.plan.period, from.plan.extra_gap, from.plan.offset, from.plan.jitter};
+            made.releases = Releases(rule, made.draw, Spread::edges);
             made.executions = from.lengths.data();
             made.execution_count = from.lengths.size();
         }
@@ -198,7 +180,7 @@ class General : public Core<General> {
     void begin(Frame&) noexcept {}
     void execute(Frame& frame, Phase phase, Time length) noexcept {
         compute(length);
-        const bool last = phase != Phase::first || !of_.tasks[frame.part].plan.leaves;
+        const bool last = phase != Phase::first || !of_.tasks[frame.part].leaves();
         if (last && ends_run(frame.part, executive_.job(frame.part).seq)) {
             stop();
         }
@@ -219,16 +201,15 @@ class General : public Core<General> {
 
   private:
     Executive<General> executive_;
-    std::vector<plan::Task> plans_;
     std::vector<Executive<General>::State> states_;
     std::vector<Frame*> frames_;
     std::vector<Executive<General>::Dispatching::Cell> ready_;
     std::vector<Executive<General>::Timers::Cell> releases_, waits_;
 };
 
-struct Numbered : PeriodicTask {
+using Drawn = ReleasesBy<const plan::Task*, ReleaseForms{.others = false}>;
+struct Numbered : PeriodicTask<Drawn> {
     std::uint32_t number = 0;
-    Time ready = 0;
     Time began = 0;
     bool here = false;             // the answer to the job in hand
     std::uint32_t answered = ~0U;  // the last job that an answer came to
@@ -249,7 +230,8 @@ class Periodic : public Core<Periodic<parts>>, public PeriodicExecutive<Periodic
     explicit Periodic(const Case& of) : Base(of), tasks_(of.tasks.size()) {
         for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
             tasks_[t].number = t;
-            tasks_[t].plan = of.tasks[t].plan;
+            tasks_[t].plan = &of.tasks[t].plan;
+            tasks_[t].releases = {tasks_[t].plan, Draw(of.seed, t), Spread::edges};
         }
         this->start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()), of.policy, 0);
     }
@@ -264,41 +246,34 @@ class Periodic : public Core<Periodic<parts>>, public PeriodicExecutive<Periodic
     void prepare(Numbered&) noexcept {}
     bool execute(Numbered& task, Time begin) noexcept {
         const Planned& plan = of_.tasks[task.number];
-        if (!plan.plan.leaves) {
-            compute(this->length(task.number, task.seq));
+        if (!plan.leaves()) {
+            compute(this->length(task.number, task.releases.job()));
         } else {
-            compute(task.here ? plan.receive : plan.fallback);
+            compute(task.here ? plan.plan.receive : plan.plan.fallback);
             begin = task.began;
         }
-        log.rows.emplace_back(task.number, task.seq, begin, now());
-        return !this->ends_run(task.number, task.seq);
+        log.rows.emplace_back(task.number, task.releases.job(), begin, now());
+        return !this->ends_run(task.number, task.releases.job());
     }
     void depart(Numbered& task, Time begin) noexcept requires(parts) {
         task.began = begin;
         task.here = false;
-        compute(of_.tasks[task.number].send);
-        this->expect(task.number, task.seq);
+        compute(task.plan->send);
+        this->expect(task.number, task.releases.job());
     }
     void left() noexcept requires(parts) { this->settle(); }
     [[nodiscard]] bool answered(Numbered& task) const noexcept requires(parts) {
-        return task.here = task.answered == task.seq;
+        return task.here = task.answered == task.releases.job();
     }
     [[nodiscard]] Time give_up(const Numbered& task) const noexcept requires(parts) {
-        return after(task.release, of_.tasks[task.number].patience());
+        return after(task.releases.nominal(), task.plan->give_up);
     }
-    [[nodiscard]] Time gap(const Numbered& task) const noexcept {
-        const Time most = of_.tasks[task.number].extra_gap;
-        const Draw draw(of_.seed, task.number);
-        return most == 0 ? 0 : draw(Spread::edges, Choice::gap, task.seq, most, 0);
+    [[nodiscard]] static bool leaves(const Numbered& task) noexcept requires(parts) {
+        return task.plan->worker != plan::none;
     }
-    void delay(Numbered& task) noexcept {
-        const Time most = of_.tasks[task.number].jitter;
-        const Time by = Draw(of_.seed, task.number)(Spread::edges, Choice::jitter, task.seq, 0, most);
-        const Time at = after(task.release, by);
-        task.ready = task.seq != 0 && at < task.ready ? task.ready : at;
+    void skip(Numbered& task) noexcept {
+        log.rows.emplace_back(task.number, task.releases.job(), absent, absent);
     }
-    [[nodiscard]] Time ready(const Numbered& task) const noexcept { return task.ready; }
-    void skip(Numbered& task) noexcept { log.rows.emplace_back(task.number, task.seq, absent, absent); }
 
   private:
     using Base::arm;
@@ -318,30 +293,34 @@ Case random_case(std::uint64_t seed, bool leave) {
     const Time tasks = between(1, 6);
     for (Time t = 0; t < tasks; ++t) {
         Planned one;
+        one.plan.worker = plan::none;
+        one.plan.skips = true;
+        one.plan.on_miss = consort::OnMiss::local_fallback;
         one.plan.period = between(2, 24);
         one.plan.offset = between(0, 12);
-        one.extra_gap = between(0, 1) * between(1, one.plan.period);
-        one.jitter = between(0, 1) * between(1, 2 * one.plan.period);
+        one.plan.extra_gap = between(0, 1) * between(1, one.plan.period);
+        one.plan.jitter = between(0, 1) * between(1, 2 * one.plan.period);
         one.plan.deadline = between(1, 2 * one.plan.period);
         const Time key = between(2, 5);
         const Time level = made.policy == Dispatch::fixed_priority                  ? key - between(0, 2)
                            : made.policy == Dispatch::fixed_priority_non_preemptive ? 0
                                                                                     : key;
-        one.plan.key = static_cast<std::uint32_t>(key);
-        one.plan.level = static_cast<std::uint32_t>(level);
+        one.plan.rank = static_cast<std::uint32_t>(key);
+        one.plan.threshold = static_cast<std::uint32_t>(level);
         for (Time n = between(1, 5); n != 0; --n) {
             one.lengths.push_back(between(1, one.plan.period / 2 + between(0, 3)));
         }
         if (leave && between(0, 1) == 0) {
-            one.plan.leaves = true;
-            one.send = between(1, 3);
-            one.receive = between(1, 3);
-            one.fallback = between(1, 4);
+            one.plan.worker = 0;
+            one.plan.send = between(1, 3);
+            one.plan.receive = between(1, 3);
+            one.plan.fallback = between(1, 4);
             one.plan.deadline += between(0, 3 * one.plan.period);
             for (Time n = between(1, 5); n != 0; --n) {
                 one.delays.push_back(between(0, 1) * between(0, one.plan.deadline));
             }
         }
+        one.plan.give_up = one.plan.deadline - one.plan.deadline / 5;
         made.tasks.push_back(one);
     }
     made.stops = static_cast<std::uint32_t>(between(0, 3 * tasks));
@@ -372,7 +351,7 @@ void compare(std::uint64_t seeds, Seen& seen) {
         ASSERT_EQ(general.log, periodic.log) << "seed " << seed;
         for (const Row& row : general.log.rows) {
             seen.unserved += std::get<2>(row) == absent ? 1 : 0;
-            seen.left += of.tasks[std::get<0>(row)].plan.leaves ? 1 : 0;
+            seen.left += of.tasks[std::get<0>(row)].leaves() ? 1 : 0;
         }
         seen.preempted += general.log.preemptions;
         seen.fallbacks += general.fallbacks;

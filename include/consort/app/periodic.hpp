@@ -35,16 +35,15 @@ class PeriodicExecutive {
     PeriodicExecutive(const PeriodicExecutive&) = delete;
     PeriodicExecutive& operator=(const PeriodicExecutive&) = delete;
 
-    // Before the first release; `begin`: the instant that offsets count from. Plans stand in the tasks, in
-    // the order of the description, and outlive the run.
+    // Before the first release; `begin`: the instant from which it counts. The tasks, in the order of the
+    // description, have their rows and releases, and outlive the run.
     [[gnu::cold]] void start(Task* tasks, std::uint32_t count, Dispatch policy, Time begin) noexcept {
         earliest_first_ = policy == Dispatch::edf;
         waiting_ = ready_ = away_ = nullptr;
         running_ = never;
         for (std::uint32_t i = 0; i < count; ++i) {
             Task& task = tasks[i];
-            task.seq = 0;
-            arrange(task, begin + task.plan.offset);
+            arrange(task);
             await_release(task, begin);
         }
         arm();
@@ -70,7 +69,7 @@ class PeriodicExecutive {
         }
         const Time at = waiting_->at;
         do {
-            PeriodicTask& task = *waiting_;
+            Link& task = *waiting_;
             waiting_ = task.next;
             if (task.late || comes_too_late(task)) [[unlikely]] {
                 release_late(of(task));
@@ -87,7 +86,7 @@ class PeriodicExecutive {
     // How many jobs wait off the core.
     [[nodiscard]] std::uint32_t away() const noexcept {
         std::uint32_t found = 0;
-        for (const PeriodicTask* task = away_; task != nullptr; task = task->next) {
+        for (const Link* task = away_; task != nullptr; task = task->next) {
             ++found;
         }
         return found;
@@ -121,6 +120,8 @@ class PeriodicExecutive {
     }
 
   private:
+    using Link = PeriodicTask<typename Task::Releases>;
+
     [[nodiscard]] Port& port() noexcept { return static_cast<Port&>(*this); }
     // True if jobs may leave the core and wait.
     [[nodiscard]] static constexpr bool parts() noexcept {
@@ -139,7 +140,7 @@ class PeriodicExecutive {
     // The job, or the part of it that is to come; called with interrupts enabled, which it disables.
     void execute(Task& task, Time now) noexcept {
         if constexpr (parts()) {
-            if (task.plan.leaves && !task.away) {
+            if (port().leaves(task) && !task.away) {
                 port().depart(task, now);
                 port().disable();
                 leave(task);
@@ -150,19 +151,11 @@ class PeriodicExecutive {
         port().disable();
         end(task, goes_on);
     }
-    static Task& of(PeriodicTask& task) noexcept { return static_cast<Task&>(task); }
-    // When the job at hand is released: as it is due, or later by its jitter.
-    [[nodiscard]] Time released(PeriodicTask& task) noexcept {
-        if constexpr (requires { port().ready(of(task)); }) {
-            return port().ready(of(task));
-        } else {
-            return task.release;
-        }
-    }
+    static Task& of(Link& task) noexcept { return static_cast<Task&>(task); }
     // A jitter may be longer than a job can be late.
-    [[nodiscard]] bool comes_too_late(PeriodicTask& task) noexcept {
-        if constexpr (requires { port().ready(of(task)); }) {
-            return port().ready(of(task)) > task.last_begin;
+    [[nodiscard]] static bool comes_too_late(const Link& task) noexcept {
+        if constexpr (Task::Releases::delays) {
+            return task.releases.actual() > task.last_begin;
         } else {
             return false;
         }
@@ -171,7 +164,7 @@ class PeriodicExecutive {
     void arm() noexcept {
         if constexpr (parts()) {
             Time at = awaits() ? next_release() : never;
-            for (const PeriodicTask* task = away_; task != nullptr; task = task->next) {
+            for (const Link* task = away_; task != nullptr; task = task->next) {
                 at = task->at < at ? task->at : at;
             }
             if (at != never) {
@@ -204,7 +197,7 @@ class PeriodicExecutive {
         task.away = true;
         task.at = port().give_up(task);
         task.last_begin = never;
-        PeriodicTask** link = &away_;
+        Link** link = &away_;
         while (*link != nullptr && *link < &task) {
             link = &(*link)->next;
         }
@@ -227,9 +220,9 @@ class PeriodicExecutive {
     }
     template <class Which>
     void wake_if(const Which& which) noexcept {
-        PeriodicTask** link = &away_;
+        Link** link = &away_;
         while (*link != nullptr) {
-            PeriodicTask& task = **link;
+            Link& task = **link;
             if (which(of(task))) {
                 *link = task.next;
                 make_ready(task);
@@ -240,28 +233,21 @@ class PeriodicExecutive {
     }
 
     // The job at hand is the one that is released then.
-    [[gnu::noinline]] void arrange(Task& task, Time release) noexcept {
-        const PeriodicPlan& plan = task.plan;
-        task.release = release;
+    [[gnu::noinline]] void arrange(Task& task) noexcept {
+        const plan::Task& plan = *task.plan;
+        const Time release = task.releases.nominal();
         task.due = after(release, plan.deadline);
         task.last_begin = plan.skips ? begin_limit(release, plan.period, plan.deadline) : never;
         task.key = task.level = task.due;
         if (!earliest_first_) {
-            task.key = plan.key;
-            task.level = plan.level;
-        }
-        if constexpr (requires { port().delay(task); }) {
-            port().delay(task);
+            task.key = plan.rank;
+            task.level = plan.threshold;
         }
         port().prepare(task);
     }
     [[gnu::noinline]] void next(Task& task) noexcept {
-        ++task.seq;
-        Time apart = task.plan.period;
-        if constexpr (requires { port().gap(task); }) {
-            apart = after(apart, port().gap(task));
-        }
-        arrange(task, after(task.release, apart));
+        task.releases.next();
+        arrange(task);
     }
     void skip(Task& task) noexcept {
         port().skip(task);
@@ -274,14 +260,14 @@ class PeriodicExecutive {
     }
 
     // The task's next job becomes ready at its release, or at once if that has passed.
-    [[gnu::noinline]] void await_release(PeriodicTask& task, Time now) noexcept {
-        if (task.release >= port().until()) {
+    [[gnu::noinline]] void await_release(Link& task, Time now) noexcept {
+        if (task.releases.cause() >= port().until()) {
             return;
         }
-        const Time at = released(task);
+        const Time at = task.releases.actual();
         task.late = at < now;
         task.at = task.late ? now : at;
-        PeriodicTask** link = &waiting_;
+        Link** link = &waiting_;
         while (*link != nullptr && ((*link)->at < task.at || ((*link)->at == task.at && *link < &task))) {
             link = &(*link)->next;
         }
@@ -289,7 +275,7 @@ class PeriodicExecutive {
         *link = &task;
     }
 
-    void make_ready(PeriodicTask& task) noexcept {
+    void make_ready(Link& task) noexcept {
         if (ready_ == nullptr || task.key < ready_->key) {
             task.next = ready_;
             ready_ = &task;
@@ -297,8 +283,8 @@ class PeriodicExecutive {
             queue_behind(*ready_, task);
         }
     }
-    [[gnu::noinline]] static void queue_behind(PeriodicTask& first, PeriodicTask& task) noexcept {
-        PeriodicTask* before = &first;
+    [[gnu::noinline]] static void queue_behind(Link& first, Link& task) noexcept {
+        Link* before = &first;
         while (before->next != nullptr && before->next->key <= task.key) {
             before = before->next;
         }
@@ -309,8 +295,8 @@ class PeriodicExecutive {
     // Jobs that can begin no more are passed over.
     [[gnu::noinline, gnu::cold]] void release_late(Task& task) noexcept {
         const Time now = port().now();
-        while (task.release < port().until()) {
-            if (released(task) > now) {
+        while (task.releases.cause() < port().until()) {
+            if (task.releases.actual() > now) {
                 await_release(task, now);
                 return;
             }
@@ -322,10 +308,10 @@ class PeriodicExecutive {
         }
     }
 
-    PeriodicTask* waiting_ = nullptr;  // for their releases, the earliest first
-    PeriodicTask* ready_ = nullptr;    // the most urgent first
-    PeriodicTask* away_ = nullptr;     // their jobs wait off the core; in the order of tasks
-    Time running_ = never;             // what a key must be below to go before what the core executes
+    Link* waiting_ = nullptr;  // for their releases, the earliest first
+    Link* ready_ = nullptr;    // the most urgent first
+    Link* away_ = nullptr;     // their jobs wait off the core; in the order of tasks
+    Time running_ = never;     // what a key must be below to go before what the core executes
     bool earliest_first_ = false;
     std::uint32_t preemptions_ = 0;
 };

@@ -6,29 +6,21 @@
 #include <concepts>
 #include <cstdint>
 
+#include "consort/app/plan.hpp"
 #include "consort/app/release.hpp"
 
 namespace consort::app {
 
-struct PeriodicPlan {
-    Time period = 1;
-    Time offset = 0;
-    Time deadline = 1;
-    // Ignored under earliest deadline first. The smaller key is the more urgent; a job that has begun is
-    // preempted only by keys below `level`: that of its task, of its preemption threshold or, where no job is
-    // preempted, the least of all.
-    std::uint32_t key = 0;
-    std::uint32_t level = 0;
-    // True if a job is not begun any more after release + max(period, deadline).
-    bool skips = true;
-    // True if its jobs leave the core and wait, where the port has such.
-    bool leaves = false;
-};
-
-// A task; a port derives its own from it. `release` and `due` are of the job in hand or, between two jobs, of
-// the next one, whose number is `seq`.
+// A task; a port derives its own from it. R: its releases; at the job in hand or, between two jobs, at the
+// next one. Before the run the port gives the row and the releases.
+template <class R>
 struct PeriodicTask {
-    Time release = 0;
+    using Releases = R;
+
+    // Its row of the plan. The smaller rank is the more urgent; a job that has begun is preempted only from
+    // below the threshold.
+    const plan::Task* plan = nullptr;
+    R releases;
     Time due = 0;
     Time last_begin = never;
     Time key = 0;    // the smaller is the more urgent
@@ -37,10 +29,8 @@ struct PeriodicTask {
     // the core, when it waits no longer.
     Time at = 0;
     PeriodicTask* next = nullptr;
-    std::uint32_t seq = 0;
     bool late = false;
     bool away = false;  // its job has left the core: what is to come is its second part
-    PeriodicPlan plan{};
 };
 
 // Requirements on a port; all but `execute` and `enable` are called with interrupts disabled.
@@ -49,23 +39,21 @@ struct PeriodicTask {
 //   begin    the instant at which a job begins; any value where no task skips jobs
 //   arm      call timer() at this instant, or at once where it has passed; replaces the instant armed before
 //   disarm   no longer call timer()
-//   prepare  release, due and seq are now those of the next job
+//   prepare  releases and due are now at the next job
 //   execute  the job, which begins now, to its end, with interrupts enabled; false: `stop`
 //   skip     the job is not executed: record it
 //   until    no job that is due then or later is released
 //   stopped  the same as `until() <= now`, if a job has said so
 //   settle   called after a job has ended, before the next is chosen
-//   gap      optional: by how much more than the period the task's job `seq` comes after the one before it
-//   delay    optional, with `ready`: chooses when the job that is due at `release` is released; called before
-//            prepare
-//   ready    that instant, never before that of the job before it
-//   depart   optional, with the next three, of a task whose jobs leave the core: the first part of a job, as
+//   depart   optional, with the next four, of a task whose jobs leave the core: the first part of a job, as
 //            `execute`, which is the second one then
+//   leaves   whether the task's jobs leave the core
 //   left     called after that, as `settle`
 //   answered whether what the job waits for is there
 //   give_up  when it waits no longer; asked when it has left the core
 template <class P, class T>
-concept PeriodicPort = std::derived_from<T, PeriodicTask> && requires(P& port, T& task, Time time) {
+concept PeriodicPort = std::derived_from<T, PeriodicTask<typename T::Releases>> &&
+    requires(P& port, T& task, Time time) {
     { port.now() }
     noexcept->std::same_as<Time>;
     { port.begin() }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "consort/app/spacing.hpp"
 
@@ -150,36 +151,84 @@ struct ReleaseRule {
     Distances distances{};
 };
 
-// The releases of a task, one after another.
-class Releases {
+// What the releases of a core's tasks may be, known when it is compiled: what is left out takes no memory.
+struct ReleaseForms {
+    bool gaps = true;    // sporadic by a generator
+    bool jitter = true;  // released later than due
+    bool others = true;  // given, by blocks, spaced, or those of a task that goes on after a change of mode
+};
+
+namespace detail {
+
+// Stands for member number `number` where it is left out.
+template <int number>
+struct Left {
+    constexpr Left() noexcept = default;
+    template <class... Arguments>
+    constexpr explicit Left(const Arguments&... /*arguments*/) noexcept {}
+};
+template <bool there, class Member, int number>
+using IfThere = std::conditional_t<there, Member, Left<number>>;
+
+}  // namespace detail
+
+// The releases of a task, one after another. Rule: ReleaseRule; without `others` also a pointer to what has
+// the members period, extra_gap, offset and jitter, and outlives this.
+template <class Rule, ReleaseForms forms = ReleaseForms{}>
+class ReleasesBy {
   public:
-    constexpr Releases() noexcept = default;
-    constexpr Releases(const ReleaseRule& rule, const Draw& draw, Spread spread) noexcept
-        : rule_(rule), draw_(draw), spread_(spread), job_(rule.first_job), spacing_(rule.distances) {
-        if (rule_.arrivals != nullptr) {
-            await(0);
-        } else {
-            place(rule_.given_count == 0 ? rule_.offset : rule_.given[0]);
+    // True if a job may be released later than it is due.
+    static constexpr bool delays = forms.jitter || forms.others;
+    using Number = std::conditional_t<forms.others, std::uint64_t, std::uint32_t>;
+
+    constexpr ReleasesBy() noexcept = default;
+    // `begin`: the instant that offsets count from.
+    constexpr ReleasesBy(const Rule& rule, const Draw& draw, Spread spread, Time begin = 0) noexcept
+        : rule_(rule), draw_(draw), spread_(spread) {
+        if constexpr (forms.others) {
+            job_ = rule_.first_job;
+            spacing_ = Spacing(rule_.distances);
+            if (rule_.arrivals != nullptr) {
+                await(0);
+                return;
+            }
+            if (rule_.given_count != 0) {
+                place(rule_.given[0]);
+                return;
+            }
         }
+        place(after(begin, of_rule().offset));
     }
 
     // When the job is due, and when it is released: later by its jitter, never before its predecessor.
     // `never`: the list is at its end, or its block is not there.
     [[nodiscard]] constexpr Time nominal() const noexcept { return nominal_; }
-    [[nodiscard]] constexpr Time actual() const noexcept { return actual_; }
+    [[nodiscard]] constexpr Time actual() const noexcept {
+        if constexpr (delays) {
+            return actual_;
+        } else {
+            return nominal_;
+        }
+    }
     // The event that must come before the end of a run for the run to have the job: its due instant, or its
     // block.
-    [[nodiscard]] constexpr Time cause() const noexcept { return cause_; }
+    [[nodiscard]] constexpr Time cause() const noexcept {
+        if constexpr (forms.others) {
+            return cause_;
+        } else {
+            return nominal_;
+        }
+    }
     // By how much its block came before it may be released, as far as that is known.
-    [[nodiscard]] constexpr Time early() const noexcept {
+    [[nodiscard]] constexpr Time early() const noexcept requires(forms.others) {
         return rule_.arrivals != nullptr && cause_ != absent ? actual_ - cause_ : 0;
     }
     // Its number, from 0.
-    [[nodiscard]] constexpr std::uint64_t job() const noexcept { return job_; }
+    [[nodiscard]] constexpr Number job() const noexcept { return job_; }
 
     // For a task released by arrivals, after next() and after announcements. True: the next job's block is
     // there since then.
-    constexpr bool look() noexcept {
+    constexpr bool look() noexcept requires(forms.others) {
         if (nominal_ != never || rule_.arrivals->announced() <= job_) {
             return false;
         }
@@ -195,54 +244,81 @@ class Releases {
 
     constexpr void next() noexcept {
         ++job_;
-        if (rule_.arrivals != nullptr) {
-            await(after(nominal_, rule_.period));
-            return;
+        if constexpr (forms.others) {
+            if (rule_.arrivals != nullptr) {
+                await(after(nominal_, rule_.period));
+                return;
+            }
+            if (rule_.given_count != 0) {
+                place(job_ < rule_.given_count ? rule_.given[job_] : never);
+                return;
+            }
         }
-        if (rule_.given_count != 0) {
-            place(job_ < rule_.given_count ? rule_.given[job_] : never);
-            return;
-        }
-        Time gap = rule_.period;
-        if (rule_.extra_gap != 0) {
-            gap = after(gap, draw_(spread_, Choice::gap, job_, rule_.extra_gap, 0));
+        Time gap = of_rule().period;
+        if constexpr (forms.gaps) {
+            if (of_rule().extra_gap != 0) {
+                gap = after(gap, draw_(spread_, Choice::gap, job_, of_rule().extra_gap, 0));
+            }
         }
         place(after(nominal_, gap));
     }
 
   private:
-    constexpr void await(Time earliest) noexcept {
+    static constexpr bool draws = forms.gaps || forms.jitter;
+
+    [[nodiscard]] constexpr const auto& of_rule() const noexcept {
+        if constexpr (std::is_pointer_v<Rule>) {
+            return *rule_;
+        } else {
+            return rule_;
+        }
+    }
+    constexpr void await(Time earliest) noexcept requires(forms.others) {
         earliest_ = earliest;
         nominal_ = actual_ = cause_ = never;
     }
 
     constexpr void place(Time nominal) noexcept {
-        const bool spaced = rule_.distances.count != 0 && rule_.given_count == 0 && nominal != never;
-        const Time earliest = spaced ? spacing_.earliest() : 0;
-        // It comes at most its jitter late.
-        nominal = earliest - rule_.jitter > nominal ? earliest - rule_.jitter : nominal;
-        nominal_ = cause_ = nominal;
-        Time actual = nominal;
-        if (rule_.jitter != 0 && nominal != never) {
-            actual = after(nominal, draw_(spread_, Choice::jitter, job_, 0, rule_.jitter));
-            actual = actual < actual_ ? actual_ : actual;
+        Time earliest = 0;
+        [[maybe_unused]] bool spaced = false;
+        if constexpr (forms.others) {
+            spaced = rule_.distances.count != 0 && rule_.given_count == 0 && nominal != never;
+            earliest = spaced ? spacing_.earliest() : 0;
+            // It comes at most its jitter late.
+            nominal = earliest - rule_.jitter > nominal ? earliest - rule_.jitter : nominal;
+            cause_ = nominal;
         }
-        actual_ = actual < earliest ? earliest : actual;
-        if (spaced) {
-            spacing_.released(actual_);
+        nominal_ = nominal;
+        if constexpr (delays) {
+            Time actual = nominal;
+            if (of_rule().jitter != 0 && nominal != never) {
+                actual = after(nominal, draw_(spread_, Choice::jitter, job_, 0, of_rule().jitter));
+                actual = actual < actual_ ? actual_ : actual;
+            }
+            actual_ = actual < earliest ? earliest : actual;
+        }
+        if constexpr (forms.others) {
+            if (spaced) {
+                spacing_.released(actual_);
+            }
         }
     }
 
-    ReleaseRule rule_{};
-    Draw draw_;
-    Spread spread_ = Spread::uniform;
-    std::uint64_t job_ = 0;
+    template <bool there, class Member, int number>
+    using If = detail::IfThere<there, Member, number>;
+
+    Rule rule_{};
+    Number job_ = 0;
     Time nominal_ = 0;
-    Time actual_ = 0;
-    Time cause_ = 0;
-    Time earliest_ = 0;  // of a block's job
-    Spacing spacing_{};
+    [[no_unique_address]] If<delays, Time, 0> actual_{};
+    [[no_unique_address]] If<draws, Draw, 1> draw_{};
+    [[no_unique_address]] If<draws, Spread, 2> spread_{};
+    [[no_unique_address]] If<forms.others, Time, 3> cause_{};
+    [[no_unique_address]] If<forms.others, Time, 4> earliest_{};  // of a block's job
+    [[no_unique_address]] If<forms.others, Spacing, 5> spacing_{};
 };
+
+using Releases = ReleasesBy<ReleaseRule>;
 
 // How long a job executes: between best and worst, or, where given, these in turn.
 struct ExecutionRule {

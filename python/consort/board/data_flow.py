@@ -74,13 +74,11 @@ class DataFlow:
         return [task for task in self.tasks if task.step == STAND_IN]
 
     @property
-    def releases(self) -> dict[str, Any]:
-        """The random choices that releases make, and the index of their first extra number: the seed, and the
-        longest gap and delay of each task."""
+    def releases(self) -> dict[str, bool]:
+        """The random choices that releases make."""
         return {
             "sporadic": any(task.sporadic for task in self.tasks),
             "jitter": any(task.jitter_ps for task in self.tasks),
-            "at": self.slots,
         }
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def extra_numbers(request: Request, core: str, duration_ps: int, window: Window) -> list[int]:
-    """The numbers of a core's devices, stand-ins and sporadic tasks, as in its program (data_flow.py)."""
+    """The numbers of a core's devices and stand-ins, as in its program (data_flow.py)."""
     flow = DataFlow(request.where.plan, core)
     values = [(plant.period_ps or 0) // 1000 for plant in flow.plants]
     for task, binding in flow.rows:
@@ -31,9 +31,4 @@ def extra_numbers(request: Request, core: str, duration_ps: int, window: Window)
         clock = request.where.played[core].hertz
         values.append(planned.slot.length_ps * clock // 10**12)
         values += [task.releases_until(duration_ps) for task in flow.tasks]
-    if flow.releases["sporadic"] or flow.releases["jitter"]:
-        values.append(request.seed)
-        clock = request.where.played[core].hertz
-        for task in flow.tasks:
-            values += [most * clock // 10**12 for most in (task.extra_gap_ps, task.jitter_ps)]
     return values

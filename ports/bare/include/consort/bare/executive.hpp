@@ -32,26 +32,27 @@ struct Departure<true> {
     bool (*answered)(void* self) noexcept = nullptr;
 };
 
-// A task on its core. `computation`: a job of `self`, or its last part.
-template <bool sleeps>
-struct CoreTask : app::PeriodicTask, Departure<sleeps> {
+// A task on its core; Values: see CoreRun. `computation`: a job of `self`, or its last part.
+template <class Values>
+using CoreReleases =
+    app::ReleasesBy<const app::plan::Task*, app::ReleaseForms{Values::sporadic, Values::jitter, false}>;
+template <class Values>
+struct CoreTask : app::PeriodicTask<CoreReleases<Values>>, Departure<Values::sleeps> {
     bool (*computation)(void* self, Runner& runner) noexcept = nullptr;
     void* self = nullptr;
     Runner runner;
-    app::Time ready = 0;  // where jobs are released later than they are due
     app::RingWriter ring;
 };
 
 // Values: see CoreRun. The executive's instants are ticks of the core's clock. Timer: the core's, or what
 // stands for it (consort/bare/synchronize.hpp).
 template <class Values, std::uint32_t tasks, class Timer = CoreTimer>
-class CoreExecutive
-    : public app::PeriodicExecutive<CoreExecutive<Values, tasks, Timer>, CoreTask<Values::sleeps>>,
-      public CoreRun<Values, tasks, Timer> {
+class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks, Timer>, CoreTask<Values>>,
+                      public CoreRun<Values, tasks, Timer> {
     using Run = CoreRun<Values, tasks, Timer>;
 
   public:
-    using Task = CoreTask<Values::sleeps>;
+    using Task = CoreTask<Values>;
     using Core = typename Run::Core;
     using Of = typename Run::Of;
     using Run::CoreRun;
@@ -71,7 +72,6 @@ class CoreExecutive
         if constexpr (requires { &Kind::departure; }) {
             tasks_[place].departure = &Kind::departure;
             tasks_[place].answered = &Kind::answered;
-            tasks_[place].plan.leaves = true;
         }
         tasks_[place].self = &task;
         add(place, setup, ends);
@@ -124,8 +124,9 @@ class CoreExecutive
     void arm(app::Time at) noexcept { Timer::arm(static_cast<Ticks>(at)); }
     void disarm() noexcept { Timer::disarm(); }
     void prepare(Task& task) noexcept {
-        task.runner.prepare(static_cast<Ticks>(task.release), released(task), static_cast<Ticks>(task.due),
-                            task.seq);
+        task.runner.prepare(static_cast<Ticks>(task.releases.nominal()),
+                            static_cast<Ticks>(task.releases.actual()), static_cast<Ticks>(task.due),
+                            task.releases.job());
     }
     bool execute(Task& task, app::Time now) noexcept {
         if (!Values::sleeps || !task.away) {
@@ -144,27 +145,20 @@ class CoreExecutive
     [[nodiscard]] bool answered(Task& task) const noexcept requires(Values::sleeps) {
         return task.answered(task.self);
     }
+    [[nodiscard]] static bool leaves(const Task& task) noexcept requires(Values::sleeps) {
+        return task.departure != nullptr;
+    }
     [[nodiscard]] app::Time give_up(const Task& task) const noexcept requires(Values::sleeps) {
         return untimed_ ? app::never : static_cast<app::Time>(task.runner.give_up());
     }
     void skip(Task& task) noexcept {
-        task.runner.skip(static_cast<Ticks>(task.release), released(task), task.seq);
+        task.runner.skip(static_cast<Ticks>(task.releases.nominal()),
+                         static_cast<Ticks>(task.releases.actual()), task.releases.job());
         count_job();
     }
     [[nodiscard]] app::Time until() const noexcept { return stopped() ? 0 : until_; }
     [[nodiscard]] bool stopped() const noexcept { return lines_.stopped(); }
     void stop() noexcept { lines_.stop(); }
-    [[nodiscard]] app::Time gap(const Task& task) const noexcept requires(Values::sporadic) {
-        return drawn(task, app::Choice::gap);
-    }
-    void delay(Task& task) const noexcept requires(Values::jitter) {
-        const app::Time at = app::after(task.release, drawn(task, app::Choice::jitter));
-        // Never before the job before it.
-        task.ready = task.seq != 0 && at < task.ready ? task.ready : at;
-    }
-    [[nodiscard]] app::Time ready(const Task& task) const noexcept requires(Values::jitter) {
-        return task.ready;
-    }
     void settle() noexcept {
         count_job();
         Timer::look();
@@ -187,28 +181,9 @@ class CoreExecutive
     void begin_job(Task& task, app::Time now) const noexcept {
         const auto start = static_cast<Ticks>(now);
         if (untimed_) [[unlikely]] {
-            task.runner.prepare(start, start, ~Ticks{0}, task.seq);
+            task.runner.prepare(start, start, ~Ticks{0}, task.releases.job());
         }
         task.runner.job().start = start;
-    }
-    // The numbers of a core with random releases: the seed, and for each task up to how many ticks more than
-    // its period there are between two releases, and by how many a job is released later than it is due. The
-    // worst are the shortest gap and the longest delay.
-    [[nodiscard]] app::Time drawn(const Task& task, app::Choice what) const noexcept {
-        const auto place = static_cast<std::uint32_t>(&task - tasks_);
-        const bool gap = what == app::Choice::gap;
-        const auto most = static_cast<app::Time>(extra(Values::releases + 1 + 2 * place + (gap ? 0 : 1)));
-        if (most == 0) {
-            return 0;
-        }
-        const app::Draw draw(extra(Values::releases), task_value(place, Of::number));
-        return draw(app::Spread::edges, what, task.seq, gap ? most : 0, gap ? 0 : most);
-    }
-    [[nodiscard]] static Ticks released(const Task& task) noexcept {
-        if constexpr (requires { requires Values::jitter; }) {
-            return static_cast<Ticks>(task.ready);
-        }
-        return static_cast<Ticks>(task.release);
     }
     // From the first release until no more is left.
     [[gnu::cold]] void release_all() noexcept {
@@ -218,6 +193,11 @@ class CoreExecutive
         // A timer that was not started never interrupts, whatever it is armed for.
         if (!untimed_) {
             Timer::start();
+        }
+        for (Task& task : tasks_) {
+            const app::plan::Run& run = image_.head().run;
+            const auto number = static_cast<std::uint64_t>(task.plan - &image_.task(0, 0));
+            task.releases = {task.plan, app::Draw(run.seed, number), run.arrival, logical_};
         }
         this->start(tasks_, tasks, policy(), logical_);
         while (this->busy()) {
@@ -236,12 +216,7 @@ class CoreExecutive
                                           const Ends& ends) noexcept {
         const app::plan::Task& planned = this->planned(place);
         Task& task = tasks_[place];
-        task.plan.period = planned.period;
-        task.plan.offset = planned.offset;
-        task.plan.deadline = planned.deadline;
-        task.plan.key = planned.rank;
-        task.plan.level = planned.threshold;
-        task.plan.skips = planned.skips;
+        task.plan = &planned;
         this->set_up(place, planned, setup, ends, task.runner, task.ring);
     }
     // Untimed, and the core is idle: to the next instant at which something is due.
