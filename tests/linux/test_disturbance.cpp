@@ -11,6 +11,7 @@
 
 #include "consort/linux/disturbance.hpp"
 #include "consort/linux/executive/thread_watch.hpp"
+#include "consort/linux/executive/waiting.hpp"
 #include "consort/linux/interrupt_mark.hpp"
 
 using namespace consort::linux_port;
@@ -19,6 +20,7 @@ using consort::Event;
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t late_ns = 50'000;
 
 ThreadUsage usage(std::uint64_t cpu_ns, std::uint64_t switches) {
     ThreadUsage result;
@@ -195,7 +197,7 @@ TEST(ThreadWatch, RecordsAJobThatWasInterrupted) {
     }
     Watched watched;
     consort::app::RingWriter writer(*watched.ring);
-    ThreadWatch watch(writer, 3);
+    ThreadWatch watch(writer, 3, late_ns);
     bool quiet = false;
     for (int attempt = 0; attempt < 1000 && !quiet; ++attempt) {
         watch.job_begins(Clock::now());
@@ -223,7 +225,7 @@ TEST(ThreadWatch, RecordsAJobThatWasInterrupted) {
 TEST(ThreadWatch, SaysWhatAnInterruptedJobExecuted) {
     Watched watched;
     consort::app::RingWriter writer(*watched.ring);
-    ThreadWatch watch(writer, 3);
+    ThreadWatch watch(writer, 3, late_ns);
     const std::uint64_t before = Clock::now();
     watch.slept();
     const std::uint64_t since = Clock::now();
@@ -247,11 +249,11 @@ TEST(ThreadWatch, SaysWhatAnInterruptedJobExecuted) {
 TEST(ThreadWatch, NamesALateWakeUp) {
     Watched watched;
     consort::app::RingWriter writer(*watched.ring);
-    ThreadWatch watch(writer, 0);
+    ThreadWatch watch(writer, 0, late_ns);
     const std::uint64_t due = Clock::now();
-    watch.woke(1, due, due + Clock::from_ns(ThreadWatch::late_ns / 2));
+    watch.woke(1, due, due + Clock::from_ns(late_ns / 2));
     EXPECT_EQ(watched.drained(), 0) << "as late as timers are";
-    const std::uint64_t late = Clock::from_ns(2 * ThreadWatch::late_ns);
+    const std::uint64_t late = Clock::from_ns(2 * late_ns);
     watch.woke(1, due, due + late);
     ASSERT_EQ(watched.drained(), 1);
     EXPECT_EQ(watched.last.cause, Event::woken_late);
@@ -263,7 +265,7 @@ TEST(ThreadWatch, NamesALateWakeUp) {
 TEST(ThreadWatch, NamesAGapWhileItSpins) {
     Watched watched;
     consort::app::RingWriter writer(*watched.ring);
-    ThreadWatch watch(writer, 0);
+    ThreadWatch watch(writer, 0, late_ns);
     watch.spins(Clock::now(), true);
     const std::uint64_t begin = Clock::now();
     const std::uint64_t lasted = Clock::from_ns(200'000);
@@ -287,7 +289,7 @@ TEST(ThreadWatch, TellsAnInterruptFromWhatIsTakenWithoutOne) {
     }
     Watched watched;
     consort::app::RingWriter writer(*watched.ring);
-    ThreadWatch watch(writer, 0);
+    ThreadWatch watch(writer, 0, late_ns);
     const std::uint64_t lasted = Clock::from_ns(20'000);
     bool seen = false;
     for (int attempt = 0; attempt < 1000 && !seen; ++attempt) {
@@ -306,4 +308,52 @@ TEST(ThreadWatch, TellsAnInterruptFromWhatIsTakenWithoutOne) {
     watch.look(2, Clock::now());
     ASSERT_EQ(watched.drained(), 1);
     EXPECT_TRUE(watched.last.cause == Event::interrupted || watched.last.cause == Event::stopped);
+}
+
+// No bound counts what a core that spins gives the kernel's threads: each time is in the record.
+TEST(ReleaseWait, RestsInOneOfSomeWaitsAndSaysSo) {
+    Watched watched;
+    consort::app::RingWriter writer(*watched.ring);
+    ThreadWatch watch(writer, 1, 0);
+    CoreConfig core;
+    core.time_base = TimeBase::hybrid;
+    core.margin_ns = 10'000'000'000U;
+    core.sleep_one_in = 3;
+    ReleaseWait wait(core);
+    const auto next = [&] {
+        watched.drained();
+        const std::uint64_t due = Clock::now() + Clock::from_ns(1'000'000);
+        const std::uint64_t woke = wait.until(due, watch, 4, true);
+        EXPECT_GE(woke, due);
+        return woke - due;
+    };
+    for (int round = 0; round < 3; ++round) {
+        next();
+        next();
+        watched.last = {};
+        const std::uint64_t late = next();
+        EXPECT_EQ(watched.drained(), late != 0 ? 1 : 0);
+        EXPECT_EQ(watched.last.value, late);
+        EXPECT_TRUE(late == 0 || watched.last.cause == Event::rested);
+    }
+}
+
+// Where it sleeps until the margin it need not rest.
+TEST(ReleaseWait, RestsNowhereThatItSleepsAnyway) {
+    Watched watched;
+    consort::app::RingWriter writer(*watched.ring);
+    ThreadWatch watch(writer, 1, 0);
+    CoreConfig core;
+    core.time_base = TimeBase::hybrid;
+    core.margin_ns = 1;
+    core.sleep_one_in = 1;
+    ReleaseWait wait(core);
+    for (int round = 0; round < 5; ++round) {
+        const std::uint64_t due = Clock::now() + Clock::from_ns(1'000'000);
+        const std::uint64_t woke = wait.until(due, watch, 4, true);
+        EXPECT_GE(woke, due);
+        while (watched.drained() != 0) {
+            EXPECT_NE(watched.last.cause, Event::rested);
+        }
+    }
 }

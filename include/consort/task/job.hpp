@@ -120,6 +120,7 @@ struct Event {
         interrupted = 2,  // on its processor, which an interrupt used; or the hypervisor, see `taken`
         woken_late = 3,   // asleep: its timer, or its processor, came after the time
         taken = 4,        // on its processor, and no interrupt returned to it: the hypervisor, or firmware
+        rested = 5,       // it gave the kernel's own threads its processor, which it spins on else
     };
     static constexpr std::uint16_t none = 0xffff;
     Ticks time;

@@ -159,13 +159,19 @@ class Figures:
         return (Used(f"scheduling.{planned.entry}.supply", str(planned.supply), UNSOURCED, ""),)
 
     def lateness(self, core: str) -> Cost:
-        """The lateness of the timer that wakes a core that sleeps until the next release."""
-        if not self.plan.cores[core].wakes_late:
+        """The lateness of the timer that wakes a core that sleeps until the next release.
+
+        One that sleeps until a margin before it and spins from there comes on time, where the figure says
+        how long the margin must be.
+        """
+        base = self.plan.cores[core].time_base
+        if base == "spin":
             return NOTHING
         place = f"cores.{group_of(core)}.timer_lateness"
         if place not in self._known:
-            return self._lack(place, f"how late a timer wakes {core}, which sleeps until a release")
-        return self.time(place)
+            until = "a release" if base == "sleep" else "a margin before a release"
+            return self._lack(place, f"how late a timer wakes {core}, which sleeps until {until}")
+        return self.time(place) if base == "sleep" else Cost(0, (self.used(place),))
 
     def transfers(self) -> tuple[Used, ...]:
         """Figures behind the times of loads and unloads: any of the platform's DMA engines may do them."""

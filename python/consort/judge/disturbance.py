@@ -23,8 +23,9 @@ from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE
 
 Ticks = NDArray[np.int64]
 DISTURBED = EVENTS.index("disturbed")
-STOPPED, INTERRUPTED, WOKEN_LATE, TAKEN = (
-    CAUSES_OF_DISTURBANCE.index(cause) for cause in ("stopped", "interrupted", "woken late", "taken")
+STOPPED, INTERRUPTED, WOKEN_LATE, TAKEN, RESTED = (
+    CAUSES_OF_DISTURBANCE.index(cause)
+    for cause in ("stopped", "interrupted", "woken late", "taken", "rested")
 )
 THROTTLED = "real-time throttling"
 PREEMPTED = "preempted by another thread"
@@ -37,6 +38,7 @@ EITHER = f"{INTERRUPT}, or {HOST}"
 UNTRACED = (INTERRUPT, HOST, FIRMWARE, EITHER)
 UNEXPLAINED = "preemption, interrupt or hypervisor"
 LATE_WAKE_UP = "late wake-up"
+REST = "rest for the kernel's threads"
 SHARED_CPU = "another core of the run on its CPU"
 EMULATED = "another core, as the emulator executes one at a time"
 # A core is late when it takes up a released job, a request or an answer more than this share of the job's
@@ -235,10 +237,12 @@ def _recorded(
     culprit[cause == INTERRUPTED] = EITHER if guest and not marked else INTERRUPT
     culprit[cause == TAKEN] = HOST if guest else FIRMWARE
     culprit[cause == WOKEN_LATE] = LATE_WAKE_UP
+    culprit[cause == RESTED] = REST
     lasts = throttled_ns(environment or {})
     if lasts is not None:
         ns = lasted / ticks_per_ns
-        culprit[~np.isin(cause, (INTERRUPTED, TAKEN)) & (ns >= lasts[0]) & (ns <= lasts[1])] = THROTTLED
+        other = np.isin(cause, (INTERRUPTED, TAKEN, RESTED))
+        culprit[~other & (ns >= lasts[0]) & (ns <= lasts[1])] = THROTTLED
     return Gaps(end - lasted, end, culprit)
 
 

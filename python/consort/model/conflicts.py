@@ -153,7 +153,7 @@ def _equal(core: OnCore) -> Iterator[Use]:
 def _late_timer(core: OnCore) -> Iterator[Use]:
     late = None if core.described is None else core.described.description.timer_lateness
     released = [name for name, task in core.tasks.items() if task.released_by == core.name]
-    if late is not None and late.value.value and core.system.wakes_late(core.name, released):
+    if late is not None and late.value.value and core.system.sleeps(core.name, released):
         yield Use((*core.entry, "policy"))
 
 

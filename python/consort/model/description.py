@@ -197,17 +197,17 @@ class System(Sourced):
         return {name: len(order) - place for place, name in enumerate(order)}
 
     def sleeps(self, core: str, released: Collection[str]) -> bool:
-        """True if a core that releases these tasks sleeps until they come.
+        """True if a core that releases these tasks sleeps until they come, and so wakes late.
 
-        One of several tasks does so whatever is wanted, because spinning would keep the others waiting, and
-        so does one that chooses among its jobs by their deadlines.
+        One of several tasks does so whatever `time_base` says, because spinning would keep the others
+        waiting; so do one that chooses among its jobs by their deadlines, and one whose jobs blocks release.
         """
-        alone = len(released) == 1 and self.scheduling_of(core).policy != "edf"
-        return self.run.time_base == "sleep" or bool(released and not alone)
-
-    def wakes_late(self, core: str, released: Collection[str]) -> bool:
-        """True if the timer delays the releases of a core that releases these tasks; `spin` says: never."""
-        return self.run.time_base != "spin" and self.sleeps(core, released)
+        keeps = (
+            len(released) == 1
+            and self.scheduling_of(core).policy != "edf"
+            and all(self.tasks[name].arrival is None for name in released)
+        )
+        return self.run.time_base == "sleep" or bool(released and not keeps)
 
     def scheduling_of(self, core: str) -> Scheduling:
         """A core's scheduling: its own entry, else its group's, else the default."""

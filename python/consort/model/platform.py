@@ -94,7 +94,7 @@ class CoreGroup(Sourced):
     timer_lateness: DurationFigure | None = Field(
         default=None,
         description="How late a timer wakes a sleeping task: every release of a core that sleeps has it,"
-        " because it has several tasks, or by 'time_base: sleep'.",
+        " because it has several tasks, or by 'time_base: sleep'. Under 'hybrid' it is the margin.",
     )
     description: str = Field(default="", description="The purpose of these cores, in a line.")
 

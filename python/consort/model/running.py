@@ -24,8 +24,8 @@ class Run(Described):
     )
     time_base: TimeBase = Field(
         default="hybrid",
-        description="How the master awaits a release: spinning on the clock, sleeping on a timer, or sleeping"
-        " and spinning the last stretch.",
+        description="How a core awaits a release: spinning on the clock, sleeping on a timer, or sleeping"
+        " and spinning the last stretch. One of several tasks sleeps.",
     )
     interference: Annotated[tuple[Interference, ...], Strict(False)] = Field(
         default=(), description="Loads that keep the machine busy in the configurations that end in -on."

@@ -54,14 +54,10 @@ def sleeping_alike(modes: Mapping[str, Plan]) -> dict[str, Plan]:
 
     def alike(core: PlannedCore) -> PlannedCore:
         here = [made.cores[core.name] for made in modes.values() if core.name in made.cores]
-        sleeps = any(one.time_base == "sleep" for one in here)
-        late = next((one for one in here if one.wakes_late), core)
-        return replace(
-            core,
-            time_base="sleep" if sleeps else core.time_base,
-            wakes_late=late.wakes_late,
-            timer_lateness_ps=late.timer_lateness_ps,
-        )
+        asleep = next((one for one in here if one.time_base == "sleep"), None)
+        if asleep is None:
+            return core
+        return replace(core, time_base="sleep", timer_lateness_ps=asleep.timer_lateness_ps, margin_ps=None)
 
     return {
         mode: replace(made, cores={name: alike(core) for name, core in made.cores.items()})

@@ -166,7 +166,7 @@ def _planned(
     tasks = plan_tasks(system, stand_ins=stand_ins and target.executes)
     if mode is not None:
         tasks = with_checkpoints(whole, tasks)
-    cores = plan_cores(system, tasks, here=target.name == "linux")
+    cores = plan_cores(system, tasks)
     channels = plan_channels(system, tasks)
     devices = plan_devices(system)
     made = Plan(

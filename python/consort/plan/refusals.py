@@ -488,7 +488,8 @@ class _Refusals:
         for name, core in plan.cores.items():
             given = self.whole.run.time_base if "time_base" in self.whole.run.model_fields_set else "sleep"
             if core.tasks and core.time_base == "sleep" and given != "sleep":
-                why = "several tasks share it" if len(core.tasks) > 1 else "it goes by deadlines"
+                why = "it goes by deadlines" if core.policy == "edf" else "its jobs wait for blocks"
+                why = "several tasks share it" if len(core.tasks) > 1 else why
                 yield f"{name} sleeps until a release, because {why}"
             if core.serves:
                 yield f"{name} is a worker: it serves by urgency, one job at a time"

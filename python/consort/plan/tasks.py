@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from consort.model import Duration, System, Task
 from consort.model.figures import Figure
-from consort.model.kinds import STAND_IN, Communication
+from consort.model.kinds import STAND_IN, Communication, TimeBase
 from consort.model.scheduling import Supply
 from consort.model.sharing import Bandwidth, Cache, RemoteState
 from consort.plan.accelerators import requests_of
@@ -225,13 +225,8 @@ def plan_resources(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str
     return found
 
 
-def plan_cores(
-    system: System, tasks: Mapping[str, PlannedTask], *, here: bool = False
-) -> dict[str, PlannedCore]:
-    """All cores that the system uses, masters and cores of local tasks first, then workers.
-
-    `here`: of this machine's processes, which are late wherever they sleep, whatever the description says.
-    """
+def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedCore]:
+    """All cores that the system uses, masters and cores of local tasks first, then workers."""
     slots, missing = _slots(system, tasks)
     serving = {accelerator.on for accelerator in system.accelerators.values()}
     cores = {}
@@ -241,7 +236,8 @@ def plan_cores(
         released, serves = released_on(system, name), served_by(system, name)
         policy: CorePolicy = "worker" if serves and not released else scheduling.policy
         sleeps = system.sleeps(name, released)
-        wakes_late = sleeps if here else system.wakes_late(name, released)
+        base: TimeBase = "sleep" if sleeps else system.run.time_base
+        late_ps = _picoseconds(core.description.timer_lateness)
         if name in serving:
             policy = "accelerator"
         switch = scheduling.context_switch or core.description.context_switch
@@ -251,9 +247,9 @@ def plan_cores(
             policy=policy,
             wait=scheduling.wait or "spin",
             service=scheduling.service or "priority",
-            time_base="sleep" if sleeps else system.run.time_base,
+            time_base=base,
             context_switch_ps=_picoseconds(switch),
-            timer_lateness_ps=_picoseconds(core.description.timer_lateness) if wakes_late else None,
+            timer_lateness_ps=late_ps if sleeps else None,
             cpu=system.run.cpus.get(name),
             tasks=tuple(released),
             serves=tuple(serves),
@@ -264,7 +260,7 @@ def plan_cores(
             bandwidth=_bandwidth(scheduling.bandwidth),
             slot_missing=missing.get(name, ""),
             entry=system.scheduling_entry(name),
-            wakes_late=wakes_late,
+            margin_ps=late_ps if released and not sleeps and base == "hybrid" else None,
         )
     return cores
 

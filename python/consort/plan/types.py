@@ -128,8 +128,8 @@ class PlannedCore:
     """For a three-phase core without a slot: the missing figure, and how to give it."""
     entry: str | None = field(default=None, metadata=UNWRITTEN)
     """The key of the description's `scheduling` that is about it: its own, or its group's."""
-    wakes_late: bool = field(default=False, metadata=UNWRITTEN)
-    """True if a timer delays its releases."""
+    margin_ps: int | None = field(default=None, metadata=UNWRITTEN)
+    """How late its timer is where it sleeps until a margin before a release, which is that long at least."""
 
 
 @dataclass(frozen=True)

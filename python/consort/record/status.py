@@ -77,7 +77,7 @@ EVENTS: tuple[str, ...] = (
     "executed",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
-CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken")
+CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken", "rested")
 # Events whose value is a time in ticks.
 TIMED_EVENTS = frozenset(
     (

@@ -17,9 +17,11 @@ from consort.run.askers import asker_config
 from consort.run.links import link_configs
 from consort.run.plan_image import acting
 
-# How long before a release a hybrid wait stops sleeping.
+# How long before a release a hybrid wait stops sleeping, at least.
 MARGIN_NS = 100_000
-# A core that spins sleeps through one wait in so many, or the kernel throttles it for 50 ms of each second.
+# A wake-up that is later is not what timers of an idle machine take, where no figure says what it is.
+LATE_NS = 50_000
+# A core that spins rests in one wait of so many, or the kernel throttles it for 50 ms of each second.
 SLEEP_ONE_IN = 12
 # A worker that died is started again this often; one that dies more often is broken.
 MAX_RESTARTS = 100
@@ -109,6 +111,13 @@ def run_config(
     }
 
 
+def _late_ns(core: PlannedCore, base: str) -> int:
+    """How late a timer may wake a core: what its bounds count."""
+    if base == core.time_base == "hybrid":
+        return 0
+    return LATE_NS if core.timer_lateness_ps is None else -(-core.timer_lateness_ps // 1000)
+
+
 def _largest(modes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Sizes and limits that a process has once for all modes: the largest that any of them needs."""
     keys = [key for key in ("ring_bytes", "budget_ns", "max_restarts") if modes and key in modes[0]]
@@ -147,10 +156,11 @@ class _Config:
             "name": core.name,
             "cpu": self.placement.cpus.get(core.name, -1),
             "time_base": base,
-            "margin_ns": MARGIN_NS,
+            "margin_ns": max(MARGIN_NS, -(-(core.margin_ps or 0) // 1000)),
+            "late_ns": _late_ns(core, base),
             "sleep_one_in": SLEEP_ONE_IN if base == "hybrid" or core.policy == "worker" else 0,
             "max_restarts": MAX_RESTARTS if restarts else 0,
-            "ring_bytes": _ring(served * 40),
+            "ring_bytes": _ring(served * 44),
         }
 
     def task(self, task: PlannedTask, data: TaskData) -> dict[str, Any]:

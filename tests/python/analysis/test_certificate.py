@@ -28,12 +28,17 @@ CONSORT = Path(sys.executable).with_name("consort")
 LEHOCZKY = [(26, 70), (62, 100, 118)]
 SYSTEM = """\
 consort: 1
-platform: linux-host
+platform: punctual.yaml
 tasks:
   hi: {period: 70us, wcet: 20us, on: master-0}
   lo: {period: 100us, deadline: 118us, wcet: 40us, on: master-0}
   late: {period: 1ms, jitter: 100us, wcet: 10us, on: master-1}
-run: {time_base: spin}
+"""
+PUNCTUAL = """\
+consort: 1
+name: punctual
+processors: {p: {isa: x86_64}}
+cores: {master: {processor: p, count: 2, assumed: here, context_switch: 1us, timer_lateness: 0us}}
 """
 
 
@@ -113,6 +118,7 @@ def analyze(
     folder: Path, text: str, *options: str, path: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     (folder / "system.yaml").write_text(text)
+    (folder / "punctual.yaml").write_text(PUNCTUAL)
     command = [str(CONSORT), "analyze", "system.yaml", "--no-advice", "--certificate", "bounds.v", *options]
     environment = {"PATH": path, "HOME": str(folder)} if path is not None else None
     return subprocess.run(

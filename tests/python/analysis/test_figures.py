@@ -294,12 +294,13 @@ def late_by(lateness: str | None, tasks: dict[str, Any], **parts: Any) -> list[B
     cores: dict[str, Any] = {"processor": "p", "count": 2, "context_switch": {"value": "1us", "assumed": "x"}}
     if lateness is not None:
         cores["timer_lateness"] = {"value": lateness, "assumed": "x"}
-    data = {"consort": 1, "name": "late", "processors": {"p": {"isa": "x86_64"}}, "cores": {"c": cores}}
+    data: dict[str, Any] = {"consort": 1, "name": "late", "processors": {"p": {"isa": "x86_64"}}}
+    data |= {"cores": {"c": cores}, "memories": {"m": {"kind": "sram", "size": "1MiB", "assumed": "x"}}}
     whole = {"consort": 1, "platform": "late", "tasks": tasks, **parts}
     return response_times(system_from_data(whole, platform=platform_from_data(data)))
 
 
-@pytest.mark.parametrize("run", [{}, {"time_base": "hybrid"}, {"time_base": "sleep"}])
+@pytest.mark.parametrize("run", [{}, *({"time_base": base} for base in ("hybrid", "sleep", "spin"))])
 def test_a_core_of_several_tasks_sleeps_and_wakes_late(run: dict[str, str]) -> None:
     """Whatever `time_base` says, as `consort plan` says it: one that spins would keep the others waiting."""
     for bound in late_by(None, SLEEPERS, run=run):
@@ -311,11 +312,27 @@ def test_a_core_of_several_tasks_sleeps_and_wakes_late(run: dict[str, str]) -> N
     assert late[0] == punctual[0] + 50 * 10**6 and (late[1] or 0) >= (punctual[1] or 0) + 50 * 10**6
 
 
-def test_a_core_of_one_task_spins_and_spin_written_down_is_believed() -> None:
+def test_a_core_of_one_task_spins_at_once_or_from_a_margin_on() -> None:
+    """The margin is how late a timer is: it must be known, and then nothing is late."""
     alone = {"a": SLEEPERS["a"]}
-    assert [bound.response for bound in late_by(None, alone)] == [101 * 10**6]
-    assert late_by(None, alone, run={"time_base": "sleep"})[0].missing == ("cores.c.timer_lateness",)
-    assert late_by(None, SLEEPERS, run={"time_base": "spin"})[0].response == 102 * 10**6
+    for base in ("sleep", "hybrid"):
+        assert late_by(None, alone, run={"time_base": base})[0].missing == ("cores.c.timer_lateness",)
+    late = {"sleep": 50, "hybrid": 0, "spin": 0}
+    for base, us in late.items():
+        assert late_by("50us", alone, run={"time_base": base})[0].response == (101 + us) * 10**6
+    assert late_by(None, alone, run={"time_base": "spin"})[0].response == 101 * 10**6
+
+
+def test_a_core_whose_task_blocks_release_sleeps() -> None:
+    """It waits for the block, whatever `time_base` says: nobody knows when that comes."""
+    tasks: dict[str, Any] = {
+        "w": {"period": "1ms", "wcet": "99us", "on": "c-1", "writes": ["k"]},
+        "a": {"min_interarrival": "1ms", "wcet": "99us", "on": "c-0", "reads": ["k"], "arrival": "k"},
+    }
+    channels = {"k": {"kind": "queue", "capacity": 8, "memory": "m", "size": "8B"}}
+    parts: dict[str, Any] = {"channels": channels, "run": {"time_base": "spin"}}
+    bounds = {bound.task: bound for bound in late_by(None, tasks, **parts)}
+    assert bounds["w"].response is not None and bounds["a"].missing == ("cores.c.timer_lateness",)
 
 
 def test_resources_under_edf_have_none_where_a_timer_is_late() -> None:
@@ -328,9 +345,9 @@ def test_resources_under_edf_have_none_where_a_timer_is_late() -> None:
         "scheduling": {"c-0": {"policy": "edf"}},
     }
     assert all(bound.response is not None for bound in late_by("0us", tasks, **parts))
-    for bound in late_by("50us", tasks, **parts):
-        assert bound.response is None and "bounds without jitter" in bound.notes[0]
-    assert all(b.response for b in late_by("50us", tasks, **parts, run={"time_base": "spin"}))
+    for base in ("hybrid", "spin"):
+        for bound in late_by("50us", tasks, **parts, run={"time_base": base}):
+            assert bound.response is None and "bounds without jitter" in bound.notes[0]
 
 
 @for_each("file", PLATFORMS, ids=[file.stem for file in PLATFORMS])

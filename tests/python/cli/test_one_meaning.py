@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from consort.cli import main
-from consort.model import System, system_from_data
-from consort.plan import Plan, plan_in_modes
+from consort.model import System, platform_from_data, system_from_data
+from consort.plan import Plan, plan, plan_in_modes
 from consort.run.bounds import bounds_of
 from consort.run.config import Placement, TaskData, run_config
 from consort.run.options import Options, planned
@@ -55,6 +55,9 @@ def test_right_or_refused(
 TIMED = {"a": {"period": "5ms", "wcet": "400us", "bcet": "200us", "on": "master-0"}}
 
 
+RECORD = {"job": {"bytes": 100}, "operation": {"bytes": 40}}
+
+
 def described(tasks: dict[str, Any], **run: Any) -> System:
     head = {"consort": 1, "assumed": "x", "platform": "linux-host"}
     return system_from_data({**head, "scheduling": {"master": SWITCH}, "tasks": tasks, "run": run})
@@ -81,6 +84,44 @@ def test_a_core_of_this_machine_that_sleeps_is_late_in_each_mode() -> None:
     assert base == "sleep" and late == [100_000, 100_000]
 
 
+def test_the_margin_of_a_wait_is_how_late_a_timer_is() -> None:
+    """A wait that ends before it is on time; what is later than the bounds count is an event."""
+    ms = 10**6
+    cases = (
+        ("hybrid", "2ms", 1, {"time_base": "hybrid", "margin_ns": 2 * ms, "late_ns": 0}),
+        ("hybrid", "10us", 1, {"time_base": "hybrid", "margin_ns": ms // 10, "late_ns": 0}),
+        ("hybrid", "2ms", 2, {"time_base": "sleep", "late_ns": 2 * ms}),
+        ("spin", "2ms", 2, {"time_base": "sleep", "late_ns": 2 * ms}),
+        ("spin", "2ms", 1, {"time_base": "spin", "sleep_one_in": 0}),
+        ("sleep", None, 1, {"time_base": "sleep", "late_ns": ms // 20}),
+    )
+    for base, late, count, wanted in cases:
+        tasks = {f"t{i}": TIMED["a"] | {"on": "c-0", "step": "stand-in"} for i in range(count)}
+        cores = {"processor": "p", "count": 1, "assumed": "x", "context_switch": "1us"}
+        platform = {
+            "consort": 1,
+            "name": "one",
+            "processors": {"p": {"isa": "x86_64"}},
+            "cores": {"c": cores},
+        }
+        if late is not None:
+            cores["timer_lateness"] = late
+        data = {"consort": 1, "platform": "one", "tasks": tasks, "run": {"time_base": base}}
+        system = system_from_data(data, platform=platform_from_data(platform))
+        made = plan(system, "linux")
+        outs = [{"name": name, "out": {"bytes": 8}} for name in tasks]
+        (core,) = run_config(
+            made,
+            Placement({}, None, False),
+            {name: TaskData() for name in tasks},
+            {"record": RECORD, "tasks": outs},
+            image=Path("plan.img"),
+            configuration="local-off",
+            duration_ps=10**12,
+        )["cores"]
+        assert {key: core[key] for key in wanted} == wanted, (base, late, count)
+
+
 def test_a_seed_has_the_same_releases_whatever_is_chosen_of_executions() -> None:
     timed = TIMED["a"] | {"min_interarrival": "1ms", "jitter": "300us"}
     prepared = prepare(described({"a": {key: timed[key] for key in timed if key != "period"}}))
@@ -102,8 +143,7 @@ def test_what_a_process_has_once_suffices_in_every_mode() -> None:
     changes = {"start": "slow", "agreement": "1ms", "requests": [{"at": "1s", "to": "fast"}]}
     system = system_from_data({**head, "tasks": tasks, "modes": modes, "mode_changes": changes})
     plans = plan_in_modes(system, "linux")
-    record = {"job": {"bytes": 100}, "operation": {"bytes": 40}}
-    layouts = {"record": record, "tasks": [{"name": name, "out": {"bytes": 8}} for name in tasks]}
+    layouts = {"record": RECORD, "tasks": [{"name": name, "out": {"bytes": 8}} for name in tasks]}
 
     def of_b(made: Plan, modes: Mapping[str, Plan] | None = None) -> dict[str, Any]:
         config = run_config(

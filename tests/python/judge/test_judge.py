@@ -19,7 +19,7 @@ from system_recording import T0, Recording, steady
 US = 1_000
 DISTURBED, CRASHED, ENDED, WORKER_DIED, SLOT_MISSED, LATE_WRITE = 11, 8, 13, 4, 14, 9
 # Event::Cause.
-STOPPED, INTERRUPTED, WOKEN_LATE, TAKEN = 1, 2, 3, 4
+STOPPED, INTERRUPTED, WOKEN_LATE, TAKEN, RESTED = 1, 2, 3, 4, 5
 BOUND = Bounds((Limit("servo", "response", 30 * US, "theorem 1"),))
 THROTTLING = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000}
 
@@ -129,6 +129,8 @@ def gap(recording: Recording, at: int, lasted: int, why: int, job: int) -> None:
         (WOKEN_LATE, 49_000 * US, "real-time throttling"),
         (INTERRUPTED, 49_000 * US, "interrupt"),
         (TAKEN, 49_000 * US, "system-management interrupt"),
+        (RESTED, 90 * US, "rest for the kernel's threads"),
+        (RESTED, 49_000 * US, "rest for the kernel's threads"),
     ],
 )
 def test_what_the_machine_did_is_named_and_is_not_the_systems(

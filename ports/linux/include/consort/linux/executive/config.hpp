@@ -38,7 +38,9 @@ struct CoreConfig {
     // One for all modes: threads of tasks that rest have to get the processor, too.
     TimeBase time_base = TimeBase::sleep;
     std::uint64_t margin_ns = 0;
-    // A core that spins sleeps one wait in so many, so that the kernel need not throttle it; 0: never.
+    // How late a timer may wake it: its bounds count that much.
+    std::uint64_t late_ns = 0;
+    // A core that spins rests in one wait of so many, so that the kernel need not throttle it; 0: never.
     std::uint32_t sleep_one_in = 0;
     unsigned max_restarts = 0;
     std::uint32_t ring_bytes = 1U << 20U;

@@ -217,7 +217,7 @@ class CoreProcess {
         CoreConfig core = *core_;
         core.time_base = edf ? TimeBase::sleep : core.time_base;
         ReleaseWait wait(core);
-        ThreadWatch watch(task.record(), index_);
+        ThreadWatch watch(task.record(), index_, core.late_ns);
         std::uint32_t entered = 0;
         while (!shared_->stopping()) {
             const NextJob next = member.look();
@@ -295,7 +295,7 @@ class CoreProcess {
         }
         CoreLine& line = shared_->cores[index_];
         ReleaseWait wait(*core_);
-        ThreadWatch watch(events_, index_);
+        ThreadWatch watch(events_, index_, core_->late_ns);
         while (!shared_->stopping()) {
             const std::uint32_t arrivals = line.arrivals.load(std::memory_order_acquire);
             const Ticks now = Clock::now();

@@ -53,6 +53,7 @@ inline CoreConfig read_core(const nlohmann::json& object, const std::string& whe
     core.time_base =
         named<TimeBase>(object, "time_base", where,
                         {{"spin", TimeBase::spin}, {"sleep", TimeBase::sleep}, {"hybrid", TimeBase::hybrid}});
+    core.late_ns = object.value("late_ns", std::uint64_t{50'000});
     core.margin_ns = object.value("margin_ns", std::uint64_t{100'000});
     core.sleep_one_in = object.value("sleep_one_in", 0U);
     core.max_restarts = object.value("max_restarts", 0U);

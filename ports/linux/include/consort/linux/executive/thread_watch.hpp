@@ -19,11 +19,8 @@ class ThreadWatch {
     // Between two readings of the clock that lie tens of nanoseconds apart there is nothing that takes
     // as long as an interrupt; `consort probe` leaves out what takes longer, too.
     static constexpr std::uint64_t gap_ns = 1'000;
-    // A wake-up that is so late is not what timers of an idle machine take.
-    static constexpr std::uint64_t late_ns = 50'000;
-
-    // `events`: a ring that this thread alone writes.
-    ThreadWatch(app::RingWriter& events, std::uint16_t core)
+    // `events`: a ring that this thread alone writes. `late_ns`: a wake-up may be so late.
+    ThreadWatch(app::RingWriter& events, std::uint16_t core, std::uint64_t late_ns)
         : events_(&events), core_(core), detector_(Clock::from_ns(gap_ns)), late_(Clock::from_ns(late_ns)) {
         detector_.resume();
         static_cast<void>(detector_.preempted());
@@ -55,6 +52,13 @@ class ThreadWatch {
     void woke(std::uint16_t task, Ticks due, Ticks now) noexcept {
         if (now > due && now - due > late_) {
             put(task, now, now - due, Event::woken_late);
+        }
+    }
+
+    // It gave its processor away in a wait that it spins through else, and was missing from `since` on.
+    void rested(std::uint16_t task, Ticks since, Ticks now) noexcept {
+        if (now > since) {
+            put(task, now, now - since, Event::rested);
         }
     }
 

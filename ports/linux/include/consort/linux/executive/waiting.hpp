@@ -2,7 +2,8 @@
 //
 // How a core's thread waits for a release: asleep, spinning, or asleep until a margin before it and spinning
 // from there. A core that spins and never sleeps is throttled by the kernel for 50 ms of each second
-// (sched_rt_runtime_us); one that sleeps through one wait in some is not.
+// (sched_rt_runtime_us). Where waits are shorter than the margin, it rests in one of some instead: it sleeps
+// until the release. No bound counts how late it then wakes: each is an event, as throttling is.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,7 @@ class ReleaseWait {
     template <class Call = NoCall>
     Ticks until(Ticks tick, ThreadWatch& watch, std::uint16_t task, bool most_urgent, const Call& call = {}) {
         Ticks now = Clock::now();
-        const bool sleeps = base_ == TimeBase::sleep || (one_in_ != 0 && ++waits_ % one_in_ == 0);
-        if (sleeps) {
+        if (base_ == TimeBase::sleep) {
             slept_ = true;
             watch.slept();
             const Ticks woke = sleep(tick, call);
@@ -46,10 +46,18 @@ class ReleaseWait {
         }
         if (base_ == TimeBase::hybrid && tick > now && tick - now > margin_) {
             slept_ = true;
+            spun_ = 0;
             now = sleep(tick - margin_, call);
             if (most_urgent && now >= tick - margin_) {
                 watch.woke(task, tick, now);
             }
+        } else if (tick > now && one_in_ != 0 && ++spun_ >= one_in_) {
+            slept_ = true;
+            spun_ = 0;
+            watch.slept();
+            now = sleep(tick, call);
+            watch.rested(task, tick, now);
+            return now;
         }
         watch.spins(now, slept_);
         slept_ = false;
@@ -76,7 +84,7 @@ class ReleaseWait {
     TimeBase base_;
     Ticks margin_;
     std::uint32_t one_in_;
-    std::uint64_t waits_ = 0;
+    std::uint32_t spun_ = 0;  // waits since the last one in which it slept
     bool slept_ = true;
 };
 

@@ -70,7 +70,7 @@ class WorkerProcess {
     }
 
     int serve(ServingWorker& control) {
-        ThreadWatch watch(events_, index_);
+        ThreadWatch watch(events_, index_, core_->late_ns);
         Ticks before = Clock::now();
         watch.spins(before, true);
         CoreLine& line = shared_->cores[index_];
@@ -108,11 +108,14 @@ class WorkerProcess {
                 LinuxPort::relax();
             } else {
                 watch.job_ended(Event::none, before);
-                const bool rests = waits.rests(now);
+                const bool rests = !sleeps_ && waits.rests(now);
                 if (rests) {
-                    // Given away now and then, or the kernel takes the processor for 50 ms at a time.
+                    // Given away now and then, or the kernel takes the processor for 50 ms at a time. No
+                    // bound counts that: it is an event.
+                    const Ticks since = now;
                     sleep_ns(1);
                     now = Clock::now();
+                    watch.rested(Event::none, since, now);
                 }
                 watch.spins(now, rests);
             }
