@@ -67,6 +67,7 @@ class BoardRun:
     rows: Mapping[str, NDArray[Any]]
     members: Mapping[str, Mapping[str, NDArray[Any]]]
     golden: Mapping[str, Expected]
+    system: System
 
     @property
     def plan(self) -> Plan:
@@ -163,11 +164,11 @@ def built(system: System, place: Callable[[System], Placement], progress: Progre
     golden = golden_of(where.plan, layouts, rows, progress)
     if where.kernel is not None:
         kernel = kernel_plan.build(where, replay, described, progress)
-        return BoardRun(where, kernel, replay, described, kernel_plan.kernel_rows(rows), {}, golden)
+        return BoardRun(where, kernel, replay, described, kernel_plan.kernel_rows(rows), {}, golden, system)
     refuse_constants(where.plan, layouts)
     members = member_rows(ModePlans(where.plan, {}), described)
     made = programs.build(where, progress, described["plan"]["layout"])
-    return BoardRun(where, made, replay, described, rows, members, golden)
+    return BoardRun(where, made, replay, described, rows, members, golden, system)
 
 
 def _placement(system: System, wanted: Options) -> Placement:

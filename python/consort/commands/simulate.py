@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from consort.base.progress import progress_bar, silent
 from consort.commands.options import echo_lines, on_option, on_target, root_option, verbose_option
 
 if TYPE_CHECKING:
+    from consort.model import System
+    from consort.plan import Plan
     from consort.simulate.engine import Report
     from consort.simulate.outcome import Outcome
 
@@ -123,6 +126,7 @@ def command(
     """
     from consort.model import load_system
     from consort.plan import plan
+    from consort.report.draw import draw_for_page
     from consort.simulate.call import Options, simulated
     from consort.simulate.check import BoundExceeded
 
@@ -145,10 +149,14 @@ def command(
         name,
         root,
         ["consort", *sys.argv[1:]],
-        "--{}",
+        spelled="--{}",
     )
     with _bar(as_json) as report, _files_as_input():
-        found = simulated(described if changes else plan(described, "analysis", mode=mode), options, report)
+        subject: System | Plan = described
+        if not changes:
+            subject = plan(described, "analysis", mode=mode)
+            options = replace(options, diagram=None if no_record else draw_for_page(described, mode=mode))
+        found = simulated(subject, options, report)
         _export(found, trace, csv_folder)
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=1))

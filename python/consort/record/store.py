@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 RUN_FILE = "run.json"
 RUN_VERSION = 2
+# The description that a run is of, and its diagram.
+DESCRIPTION, DIAGRAM = "system.yaml", "system.svg"
 # Folders under construction start with this, so that no listing takes one for a run.
 PARTIAL = ".partial-"
 

@@ -29,7 +29,16 @@ from consort.record.partial import LOCK, fsync, lock_in, make_durable, sweep
 from consort.record.ran import PLAN_FILE, write_plan
 from consort.record.raw import RawRun
 from consort.record.sections import Section, make_published, make_section
-from consort.record.store import PARTIAL, RUN_FILE, RUN_VERSION, Run, default_root, open_run
+from consort.record.store import (
+    DESCRIPTION,
+    DIAGRAM,
+    PARTIAL,
+    RUN_FILE,
+    RUN_VERSION,
+    Run,
+    default_root,
+    open_run,
+)
 from consort.record.tables import activity_of, add_tables, entry_of
 
 KINDS = ("application", "loopback", "icc", "experiment", "simulation")
@@ -169,7 +178,11 @@ class RunWriter:
 
     def add_description(self, file: str | Path) -> None:
         """Keeps a copy of the system description that was run."""
-        shutil.copyfile(file, self._folder / "system.yaml")
+        shutil.copyfile(file, self._folder / DESCRIPTION)
+
+    def add_diagram(self, svg: str) -> None:
+        """Keeps a picture of the system as it ran; the page shows it."""
+        (self._folder / DIAGRAM).write_text(svg, encoding="utf-8")
 
     def fail(self, reason: str) -> None:
         """Makes the verdict a failure, for a reason that the recordings do not show."""

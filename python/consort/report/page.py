@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections import defaultdict
 from typing import Any
 
@@ -10,10 +12,12 @@ import jinja2
 from markupsafe import Markup
 
 from consort import __version__
+from consort.base.limits import LARGEST_PICTURE, is_file, read_bytes
 from consort.base.units import STATISTICS, SUFFIX, figure_unit, microseconds, number, time_text
+from consort.record.checked import inside
 from consort.record.provenance import PROVENANCE
 from consort.record.status import LABELS
-from consort.record.store import Run
+from consort.record.store import DIAGRAM, Run
 from consort.record.summary import QUANTILES
 from consort.report import figures, judged
 from consort.report.brief_run import opening_of_page
@@ -30,6 +34,8 @@ MEANING: dict[str, str] = {
 }
 # How the names of events end that tell of a fault; the others (started, ended, back) are news.
 FAULTS = ("-died", "-lost", "-silent", "-fault")
+# The part of its own width that a diagram keeps on a narrow page, so that it can be read.
+DIAGRAM_KEEPS = 0.55
 # Events of the manifest that the page lists one by one.
 EVENTS = 50
 _PUBLISHED_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -65,6 +71,7 @@ def render(run: Run) -> str:
         run=run.data,
         version=__version__,
         configurations=configurations,
+        diagram=_diagram(run),
         overview=_overview(run),
         distributions=_distributions(run),
         sections=[_section(section, index) for index, section in enumerate(run.data["sections"])],
@@ -84,6 +91,19 @@ def render(run: Run) -> str:
         meaning=MEANING,
         statistics=STATISTICS,
     )
+
+
+def _diagram(run: Run) -> dict[str, Any] | None:
+    """The diagram that lies in the run's folder. As an image: what somebody else put there runs no script."""
+    file = inside(run.path, DIAGRAM)
+    if not is_file(file):
+        return None
+    content = read_bytes(file, LARGEST_PICTURE, "diagram", pipes=False)
+    width = re.search(rb'<svg[^>]* width="(\d{1,5})[".]', content)
+    return {
+        "data": base64.b64encode(content).decode("ascii"),
+        "width": int(width[1]) * DIAGRAM_KEEPS if width else 0,
+    }
 
 
 def environment_rows(environment: dict[str, Any]) -> list[tuple[str, str]]:

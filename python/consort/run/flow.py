@@ -23,7 +23,7 @@ from consort.judge.fail_over import fail_over_section
 from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.machine.prepare import Prepared as PreparedMachine
-from consort.model import Configuration
+from consort.model import Configuration, System
 from consort.plan import Plan
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import JOBS
@@ -79,6 +79,10 @@ class Prepared(Protocol):
     def plan(self) -> Plan: ...
 
     @property
+    def system(self) -> System:
+        """The description, laid on its target."""
+
+    @property
     def described(self) -> Mapping[str, Any]:
         """The layouts, as the program describes them."""
 
@@ -121,6 +125,7 @@ def run_system(
     `scratch`: a folder in which the configurations and raw recordings stay.
     """
     from consort.report import PAGES
+    from consort.report.draw import draw_for_page
 
     file = prepared.plan.file
     name = options.name or file.resolve().parent.name or file.stem
@@ -130,6 +135,8 @@ def run_system(
         # One that was made in Python lies in no file.
         if file.is_file():
             writer.add_description(file)
+        if (picture := draw_for_page(prepared.system, mode=options.mode)) is not None:
+            writer.add_diagram(picture)
         with ExitStack() as stack:
             # Elsewhere than by this machine's clock there is nothing to look at before the end.
             live = (

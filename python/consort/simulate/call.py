@@ -58,6 +58,8 @@ class Options:
     """The run's name; None: that of the description's folder."""
     root: Path | None = None
     command: Sequence[str] = ()
+    diagram: str | None = None
+    """The picture of the system, where a plan of it is simulated, which cannot be drawn."""
     spelled: str = "'{}'"
     """How an option is named in a message to whoever gave it."""
 
@@ -141,7 +143,7 @@ def simulated(system: System | Plan, options: Options, report: Report | None = N
             prepared, options.duration, chosen, choice=options.execution, trace=True, report=report
         )
         chains = measure_chains(one) if several is None else chains
-        run = record(one, bounds, all_runs=several, **_recording(planned.file, options))
+        run = record(one, bounds, all_runs=several, **_recording(system, options))
     found = several or one
     assert found is not None
     excesses = above_bounds(prepared, bounds, found, options.execution)
@@ -183,7 +185,7 @@ def _with_changes(system: System, options: Options, report: Report | None) -> Ou
             prepared, bounds, options.duration, chosen, choice=options.execution, trace=True, report=report
         )
         chains = chains_of_modes(one) if several is None else chains
-        run = record_modes(one, bounds, all_runs=several, **_recording(system.file, options))
+        run = record_modes(one, bounds, all_runs=several, **_recording(system, options))
     found = several or one
     assert found is not None
     modes = [
@@ -208,9 +210,12 @@ def _with_changes(system: System, options: Options, report: Report | None) -> Ou
     )
 
 
-def _recording(file: Path, options: Options) -> dict[str, Any]:
+def _recording(system: System | Plan, options: Options) -> dict[str, Any]:
+    from consort.report.draw import draw_for_page
+
     return {
-        "name": options.name or run_name(file),
+        "diagram": draw_for_page(system) if isinstance(system, System) else options.diagram,
+        "name": options.name or run_name(system.file),
         "root": default_root() if options.root is None else options.root,
         "command": list(options.command),
     }

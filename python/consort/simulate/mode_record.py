@@ -34,6 +34,7 @@ def record_modes(
     name: str,
     root: Path,
     command: list[str],
+    diagram: str | None = None,
     all_runs: ModesSimulation | None = None,
 ) -> Run:
     """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
@@ -62,6 +63,8 @@ def record_modes(
         fail_for_misses(writer, simulation, all_runs)
         if file.is_file():
             writer.add_description(file)
+        if diagram is not None:
+            writer.add_diagram(diagram)
     assert writer.run is not None
     return writer.run
 

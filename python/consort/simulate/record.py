@@ -68,6 +68,7 @@ def record(
     name: str,
     root: Path,
     command: list[str],
+    diagram: str | None = None,
     all_runs: Simulation | None = None,
 ) -> Run:
     """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
@@ -88,6 +89,8 @@ def record(
             writer.fail(line)
         if file.is_file():
             writer.add_description(file)
+        if diagram is not None:
+            writer.add_diagram(diagram)
     assert writer.run is not None
     return writer.run
 

@@ -62,7 +62,7 @@ def lines(root: ET.Element, kind: str) -> list[str]:
 
 
 def words(root: ET.Element) -> str:
-    return "\n".join(text.text or "" for text in root.iter(f"{SVG}text"))
+    return "\n".join("".join(text.itertext()) for text in root.iter(f"{SVG}text"))
 
 
 def check(root: ET.Element) -> None:

@@ -118,10 +118,11 @@ def test_a_run_that_holds_and_its_files(tmp_path: Path) -> None:
     with RunWriter("servo", "application", tmp_path / "runs", command=["x"], pages=pages) as writer:
         writer.add_configuration("on", "on", raw)
         writer.add_description(description)
+        writer.add_diagram("<svg/>")
     run = load_run(writer.id, tmp_path / "runs")
     assert run.data["verdict"] == {"ok": "held", "reasons": []}
     files = sorted(str(p.relative_to(run.path)) for p in run.path.rglob("*") if p.is_file())
-    assert files == ["a.html", "b.trace", "on/jobs.parquet", "run.json", "system.yaml"]
+    assert files == ["a.html", "b.trace", "on/jobs.parquet", "run.json", "system.svg", "system.yaml"]
     assert (run.path / "a.html").read_text() == run.id
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import re
 import subprocess
@@ -18,6 +19,7 @@ from consort.record import Run, RunWriter
 from consort.record.status import EVENTS, STATUS
 from consort.report import PAGES
 from consort.report.lines import WIDTH
+from consort.report.page import render
 from consort.report.terminal import verdict_lines
 from consort.report.tightness import tightness
 from effort import PATIENCE
@@ -280,6 +282,19 @@ def test_a_job_of_a_thousand_periods_breaks_the_axis(tmp_path: Path) -> None:
         writer.add_configuration("on", "on", raw, verdict=judge(raw))
     assert writer.run is not None
     assert "between the two parts are left out" in (writer.run.path / "report.html").read_text()
+
+
+def test_the_system_is_drawn_on_top(run: Run) -> None:
+    assert 'id="system"' not in (run.path / "report.html").read_text(), "a run without a diagram"
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1600" height="90"><script/></svg>'
+    (run.path / "system.svg").write_text(svg)
+    page = render(run)
+    (run.path / "system.svg").unlink()
+    assert page.index('id="system"') < page.index('id="verdicts"')
+    found = re.search(r'src="data:image/svg\+xml;base64,([^"]*)" style="min-width:880px"', page)
+    assert found is not None and base64.b64decode(found[1]).decode() == svg
+    # As a picture it runs no script; in the page it would.
+    assert "<script" not in page
 
 
 @pytest.mark.browser

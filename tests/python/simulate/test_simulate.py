@@ -456,6 +456,7 @@ class TestCommand:
             slices = len(run.table("simulated", "slices"))
             assert sum(e.type == e.TYPE_SLICE_BEGIN for e in events) == slices
         assert (run.path / "report.html").is_file() and (run.path / "system.yaml").is_file()
+        assert "control, master" in (run.path / "system.svg").read_text()
         with (tmp_path / "csv" / "jobs.csv").open() as stream:
             rows = list(csv.DictReader(stream))
         assert len(rows) == sum(t["jobs"] for t in data["tasks"])
@@ -565,8 +566,10 @@ class TestCommand:
 
     def test_mode(self, tmp_path):
         system = small.local((3, 7), (2, 20), modes={"half": {"tasks": ["t0"]}})
-        _, data = run_command(tmp_path, system, "--no-record", "--mode", "half")
+        _, data = run_command(tmp_path, system, "--mode", "half")
         assert [t["task"] for t in data["tasks"]] == ["t0"]
+        drawn = (load_run(data["run"], tmp_path / "runs").path / "system.svg").read_text()
+        assert "mode half" in drawn and ">t0<" in drawn and ">t1<" not in drawn
 
     @pytest.mark.parametrize(
         ("options", "message"),

@@ -23,6 +23,8 @@ from consort.report.draw.style import CHAINS, DIM, EDGE, INK, KINDS, PAPER, PROC
 from consort.report.draw.svg import Box, Canvas, curve, plain, shortened, width_of
 
 MARGIN, TOP = 28.0, 78.0
+# A picture of more tasks is read by nobody.
+TASKS_ON_A_PAGE = 60
 
 
 def draw_system(system: System, *, mode: str | None = None) -> str:
@@ -36,6 +38,11 @@ def draw_system(system: System, *, mode: str | None = None) -> str:
     if mode is not None:
         title += f", mode {mode}"
     return _Drawing(layout, platform, shown, system if mode is None else None).text(title, shown.description)
+
+
+def draw_for_page(system: System, *, mode: str | None = None) -> str | None:
+    """The diagram for the page of a run; None where there are more tasks than a page can show."""
+    return draw_system(system, mode=mode) if len(system.tasks) <= TASKS_ON_A_PAGE else None
 
 
 def draw_platform(platform: Platform) -> str:

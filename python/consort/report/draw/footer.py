@@ -10,7 +10,7 @@ from consort.report.draw.layout import Layout
 from consort.report.draw.style import DIM, EDGE, INK, KINDS, MEMORY, PAPER, TASKS
 from consort.report.draw.svg import Box, Canvas, plain, shortened, width_of
 
-WIDTH, HEIGHT, BETWEEN = 190.0, 62.0, 30.0
+WIDTH, HEIGHT, BETWEEN = 216.0, 62.0, 30.0
 LINKED = 150.0
 
 
@@ -160,7 +160,6 @@ def draw_chains(
         for name, chain in system.chains.items():
             y += 20
             canvas.path(f"M{left} {y - 4}L{left + 26} {y - 4}", stroke=colours[name], width=6, kind="legend")
-            canvas.text(left + 36, y, name, size=11.5, bold=True)
             start = left + 46 + width_of(name, 11.5, bold=True)
             limits = [
                 f"{key} ≤ {limit}"
@@ -169,7 +168,8 @@ def draw_chains(
             ]
             words = {"let": "logical execution time", "implicit": "implicit communication"}
             line = " → ".join(chain.path) + " — " + " · ".join([*limits, words[chain.communication]])
-            canvas.text(start, y, shortened(line, 11.5, width - left - start), size=11.5)
+            line = shortened(line, 11.5, width - left - start)
+            canvas.text(left + 36, y, line, size=11.5, head=name)
         y += 8
     y += 24
     x = left
@@ -196,11 +196,11 @@ def draw_modes(canvas: Canvas, system: System, left: float, top: float, width: f
     canvas.text(left, y, "Modes", size=12, bold=True, fill=DIM)
     for name, mode in system.modes.items():
         y += 19
-        canvas.text(left, y, name, size=11.5, bold=True)
         start = left + 12 + width_of(name, 11.5, bold=True)
         parts = [", ".join(mode.tasks)] if mode.tasks is not None else ["all tasks"]
         for task, override in mode.overrides.items():
             changed = override.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
             parts.append(f"{task}: " + ", ".join(f"{key} {value}" for key, value in changed.items()))
-        canvas.text(start, y, shortened("; ".join(parts), 11.5, width - left - start), size=11.5)
+        line = shortened("; ".join(parts), 11.5, width - left - start)
+        canvas.text(left, y, line, size=11.5, head=name)
     return y + 4

@@ -9,5 +9,23 @@ TASKS = {
     "offloaded": ("#e9f5ea", "#7fb58a"),
     "three-phase": ("#fdf0e1", "#d9a566"),
 }
+TEXT = "#1b1f24"
 CHAINS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#f0e442")
 KINDS = {"periodic": "#0072b2", "sporadic": "#009e73", "queue": "#d55e00", "subscription": "#cc79a7"}
+# What stands for these on a dark page; the colours of chains and channels can be told apart on both.
+DARK = {
+    TEXT: "#e4e8ec",
+    INK: "#aab4bf",
+    DIM: "#9aa5b1",
+    EDGE: "#56616d",
+    PAPER: "#14171b",
+    PROCESSOR: "#1d2228",
+    STUB: "#191d22",
+    MEMORY: "#25221a",
+    "#e6f0fa": "#16283a",
+    "#7fa8d1": "#4f7eae",
+    "#e9f5ea": "#172c1c",
+    "#7fb58a": "#4f8a5c",
+    "#fdf0e1": "#35260f",
+    "#d9a566": "#a97a3e",
+}
