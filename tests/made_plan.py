@@ -69,7 +69,7 @@ def _task(name: str, facts: Mapping[str, Any]) -> PlannedTask:
         on_miss=facts["on_miss"],
         restart_worker=False,
         communication=facts["communication"],
-        step=StepReference.parse(f"{name}.hpp::{name}::step"),
+        step=StepReference.parse(f"{name}.hpp::{name.replace('-', '_')}::step"),
         types=None,
         input=None,
         golden=None,

@@ -21,7 +21,7 @@ from consort.record.sections import Section
 # Exceptions that a value of an unexpected form or size raises in code that relies on the form.
 DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError)
 # Libraries that read tables and fill in pages, with errors of their own; named, since they load slowly.
-READERS = {"pyarrow", "duckdb", "_duckdb", "jinja2", "hdrh", "zlib"}
+READERS = {"pyarrow", "duckdb", "_duckdb", "jinja2"}
 
 
 class _Open(BaseModel):
@@ -77,7 +77,6 @@ class _Configuration(_Open):
     tables: dict[str, _Table]
     summary: dict[str, _Summary]
     metrics: dict[str, _Metric]
-    histograms: dict[str, dict[str, Any] | None]
     events: list[dict[str, Any]]
     event_summary: list[dict[str, Any]] = []
     cores: list[str]

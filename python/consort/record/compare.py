@@ -100,7 +100,7 @@ def _row(
     database: Any, a: tuple[Run, dict[str, Any]], b: tuple[Run, dict[str, Any]], metric: str
 ) -> dict[str, Any]:
     sides = [_statistics(database, run, configuration, metric) for run, configuration in (a, b)]
-    samples = [_samples(database, run, configuration, metric) for run, configuration in (a, b)]
+    samples = [run.samples(configuration["key"], metric) for run, configuration in (a, b)]
     distance = float(ks_2samp(*samples, method="asymp").statistic)
     interval = median_ratio_interval(*samples)
     one_sided = interval is not None and (interval[0] > 1 or interval[1] < 1)
@@ -146,11 +146,6 @@ def _statistics(database: Any, run: Run, configuration: dict[str, Any], metric: 
     n, low, mean, points, high = found
     figures = {"min": low, "mean": mean, **dict(zip(QUANTILES, points, strict=True)), "max": high}
     return {"n": n} | {name: None if np.isinf(value) else value for name, value in figures.items()}
-
-
-def _samples(database: Any, run: Run, configuration: dict[str, Any], metric: str) -> NDArray[Any]:
-    column, rows, values = _source(run, configuration, metric)
-    return np.asarray(database.execute(f"SELECT {column} AS v {rows}", values).fetchnumpy()["v"])
 
 
 def _show(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from consort.base import arguments
 from consort.base.errors import BadInput
@@ -107,6 +108,17 @@ class Run:
             return pq.read_table(file, columns=columns)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise BadInput(f"cannot be read: {error}", file=file) from None
+
+    def samples(self, key: str, metric: str) -> NDArray[Any]:
+        """All samples of a metric of a configuration, in its unit; of a release that was not served, inf."""
+        where = self.configuration(key)["metrics"][metric]
+        of = where.get("task")
+        columns = [str(where["column"]), *(["task"] if of is not None else [])]
+        table = self.table(key, where["table"], columns)
+        if of is not None:
+            table = table.filter(pc.equal(table["task"].cast(pa.string()), of))
+        found: NDArray[Any] = table[columns[0]].drop_null().to_numpy()
+        return found
 
     def jobs(self, key: str, task: str | None = None) -> pa.Table:
         """The jobs of a configuration, of all tasks or of one; the response of an unserved release is inf."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Percentiles of a metric over all its samples, and the histogram that the plots are drawn from."""
+"""Percentiles of a metric over all its samples, and the histogram that plots are drawn from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from consort.record.provenance import checked
@@ -16,7 +15,6 @@ from consort.record.provenance import checked
 # a quantile is found in whole numbers.
 _PARTS = {"median": 5_000, "p99": 9_900, "p999": 9_990, "p9999": 9_999}
 QUANTILES: dict[str, float] = {name: part / 10_000 for name, part in _PARTS.items()}
-SIGNIFICANT_FIGURES = 3
 
 Number = int | float
 
@@ -76,48 +74,46 @@ def _finite(value: Any) -> Number | None:
     return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
 
 
-def histogram(values: NDArray[np.int64], unserved: int = 0) -> dict[str, Any] | None:
-    """An HdrHistogram of the values in its standard encoding, which other HdrHistogram tools can read.
+@dataclass(frozen=True)
+class Histogram:
+    """Samples of a metric in buckets of three significant figures, as HdrHistogram has them.
 
-    HdrHistogram has no place for negative values: they are counted in the bucket of 0, and ``negative``
-    says how many there were. ``unserved`` samples are infinite and in no bucket.
+    `values`: the upper edge of each bucket that has samples, in order. Negative samples are counted at 0.
+    `unserved` samples are infinite and in no bucket.
     """
-    if values.size == 0:
+
+    values: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    negative: int = 0
+    unserved: int = 0
+
+
+def histogram(samples: NDArray[Any]) -> Histogram | None:
+    """The histogram of all samples [ns]; None where none is finite."""
+    finite = samples if samples.dtype.kind in "iu" else samples[np.isfinite(samples)]
+    if finite.size == 0:
         return None
-    negative = int(np.count_nonzero(values < 0))
-    clipped = np.maximum(values, 0)
-    hdr = HdrHistogram(1, max(2, int(clipped.max())), SIGNIFICANT_FIGURES)
-    buckets, counts = np.unique(_bucket_floor(clipped), return_counts=True)
-    for value, count in zip(buckets.tolist(), counts.tolist(), strict=True):
-        hdr.record_value(value, count)
-    return {
-        "format": "HdrHistogram V2, compressed, base64",
-        "significant_figures": SIGNIFICANT_FIGURES,
-        "negative": negative,
-        "unserved": unserved,
-        "encoded": hdr.encode().decode("ascii"),
-    }
+    whole = finite.astype(np.int64)
+    clipped = np.maximum(whole, 0)
+    floors, counts = np.unique(_bucket_floor(clipped), return_counts=True)
+    return Histogram(
+        floors + (1 << _shift(floors)) - 1,
+        counts.astype(np.int64),
+        int(np.count_nonzero(whole < 0)),
+        int(samples.size - finite.size),
+    )
 
 
-def buckets_of(stored: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The upper edge and the count of each recorded bucket of a stored histogram."""
-    hdr = HdrHistogram.decode(stored["encoded"])
-    edges: list[int] = []
-    counts: list[int] = []
-    for item in hdr.get_recorded_iterator():
-        edges.append(item.value_iterated_to)
-        counts.append(item.count_added_in_this_iter_step)
-    return np.array(edges, dtype=np.int64), np.array(counts, dtype=np.int64)
+def _shift(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """By how many bits a value is longer than the 11 that three significant figures need (2048 buckets)."""
+    # frexp's exponent is the bit length; float64 is exact below 2**53 ns, far above any sample.
+    bits = np.frexp(values.astype(np.float64))[1]
+    shift: NDArray[np.int64] = np.maximum(bits - 11, 0).astype(np.int64)
+    return shift
 
 
 def _bucket_floor(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The smallest value of the HdrHistogram bucket that each value falls into.
-
-    Three significant figures need 2048 sub-buckets, so a bucket keeps a value's 11 leading bits. Doing
-    this for the whole column first lets the histogram be fed once a bucket instead of once a sample.
-    """
-    # frexp's exponent is the bit length; float64 is exact below 2**53 ns, far above any sample.
-    bits = np.frexp(values.astype(np.float64))[1]
-    shift = np.maximum(bits - 11, 0).astype(np.int64)
+    """The smallest value of the bucket that each value falls into."""
+    shift = _shift(values)
     floor: NDArray[np.int64] = (values >> shift) << shift
     return floor

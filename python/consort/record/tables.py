@@ -27,7 +27,7 @@ from consort.record.judgement import Judgement
 from consort.record.outputs import beside_expected, task_of
 from consort.record.ran import Ran
 from consort.record.raw import RawRun, RawTable
-from consort.record.summary import histogram, summarise
+from consort.record.summary import summarise
 from consort.record.ticks import to_ns
 
 SOURCES = {0: "memory stream", 1: "loopback copy", 2: "stress-ng"}
@@ -56,7 +56,6 @@ def entry_of(key: str, name: str, raw: RawRun) -> dict[str, Any]:
         "event_summary": summarised(raw.tables.get(EVENTS_TABLE), manifest.events, raw.ran, origin, rate),
         "summary": {},
         "metrics": {},
-        "histograms": {},
     }
 
 
@@ -206,10 +205,3 @@ def _summarise_into(entry: dict[str, Any], table: str, metrics: list[Metric], pr
             "task": metric.task,
             "quantity": metric.quantity,
         }
-        finite = values[np.isfinite(values)]
-        if metric.column.unit == "ns":
-            stored = histogram(finite.astype(np.int64), summary.unserved)
-        else:
-            stored = histogram(values.astype(np.int64)) if values.dtype.kind in "iu" else None
-        if stored is not None:
-            entry["histograms"][metric.name] = stored

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from consort.record.summary import buckets_of
+from consort.record.summary import Histogram
 
 # Sentinel colours that no palette uses, and the CSS that takes their place in the SVG.
 TEXT, GRID, PAPER = "#010203", "#040506", "#070809"
@@ -64,19 +64,18 @@ RC: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Distribution:
-    """One curve: its name, its stored histogram, and the clock's step in nanoseconds."""
+    """One curve: its name, its histogram, and the clock's step in nanoseconds."""
 
     name: str
-    stored: dict[str, Any]
+    histogram: Histogram
     resolution_ns: float
     deadline_ns: float | None = None
     bound_ns: float | None = None
 
 
-def _drawable(stored: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _drawable(histogram: Histogram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A histogram's values and counts. A logarithmic axis has no 0: what took no time is drawn at 1 ns."""
-    values, counts = buckets_of(stored)
-    return np.maximum(values, 1), counts
+    return np.maximum(histogram.values, 1), histogram.counts
 
 
 def histogram_svg(distributions: Sequence[Distribution], ident: str, label: str) -> str:
@@ -84,7 +83,7 @@ def histogram_svg(distributions: Sequence[Distribution], ident: str, label: str)
     with mpl.rc_context(RC):
         figure, axes = _new()
         for n, curve in enumerate(distributions):
-            values, counts = _drawable(curve.stored)
+            values, counts = _drawable(curve.histogram)
             edges = bin_edges(int(values[0]), int(values[-1]), curve.resolution_ns)
             heights = np.histogram(values, bins=edges, weights=counts)[0]
             # Empty bins would be drawn at minus infinity.
@@ -105,8 +104,8 @@ def tail_svg(distributions: Sequence[Distribution], ident: str, label: str, unit
         figure, axes = _new()
         ends: list[tuple[float, float, int]] = []
         for n, curve in enumerate(distributions):
-            values, counts = _drawable(curve.stored)
-            unserved = int(curve.stored.get("unserved", 0))
+            values, counts = _drawable(curve.histogram)
+            unserved = curve.histogram.unserved
             x, y = thin(*tail(values, counts, unserved))
             name = f"{curve.name} ({unserved:,} unserved)" if unserved else curve.name
             axes.step(x / 1e3, y, where="pre", color=SERIES[n], linestyle=DASHES[n], label=name)
@@ -158,7 +157,7 @@ def thin(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 def bin_edges(low: int, high: int, resolution_ns: float) -> NDArray[np.float64]:
     """Bins of equal width on a logarithmic axis, none narrower than the clock can tell apart."""
     low = max(low, 1)
-    # Nothing finer than the stored histogram's three figures, else its own buckets would show as a comb.
+    # Nothing finer than the histogram's three figures, else its own buckets would show as a comb.
     bins = int(np.clip(np.log(max(high, low + 1) / low) / np.log(1.004), 1, 140))
     edges = np.geomspace(low * 0.998, (high + 1) * 1.002, bins + 1)
     step = max(resolution_ns, 1.0)

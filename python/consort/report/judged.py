@@ -14,6 +14,7 @@ from consort.record.columns import JOBS
 from consort.record.outputs import EXPECTED
 from consort.record.status import STATUS
 from consort.record.store import Run
+from consort.record.summary import histogram
 from consort.report import figures
 from consort.report.jobs import Jobs, select
 from consort.report.lines import placed
@@ -231,19 +232,21 @@ def distributions(run: Run) -> list[dict[str, Any]]:
     for task in names:
         for quantity in ("response", "communication"):
             metric = f"{task}.{quantity}"
-            mine = [c for c in run.configurations if c["histograms"].get(metric)]
+            having = [c for c in run.configurations if metric in c["metrics"]]
+            found = ((c, histogram(run.samples(c["key"], metric))) for c in having)
+            mine = {c["key"]: (c, made) for c, made in found if made is not None}
             if not mine:
                 continue
             curves = []
-            for c in mine[: figures.SERIES_PER_FIGURE]:
+            for c, made_of in list(mine.values())[: figures.SERIES_PER_FIGURE]:
                 deadline, bound = limits_of(run, c, task, quantity)
                 step = float(c["clock"]["resolution_ticks"] / c["clock"]["ticks_per_second"] * 1e9)
-                curves.append(figures.Distribution(c["name"], c["histograms"][metric], step, deadline, bound))
-            unit = _unit(mine[0])
+                curves.append(figures.Distribution(c["name"], made_of, step, deadline, bound))
+            unit = _unit(having[0])
             made.append(
                 {
                     "title": f"{task}: {quantity}",
-                    "kinds": sorted({c["clock"]["provenance"] for c in mine}),
+                    "kinds": sorted({c["clock"]["provenance"] for c, _ in mine.values()}),
                     "tail": Markup(figures.tail_svg(curves, f"task{len(made)}", quantity, unit)),
                 }
             )

@@ -18,7 +18,7 @@ from consort.record.checked import inside
 from consort.record.provenance import PROVENANCE
 from consort.record.status import LABELS
 from consort.record.store import DIAGRAM, Run
-from consort.record.summary import QUANTILES
+from consort.record.summary import QUANTILES, Histogram, histogram
 from consort.report import figures, judged
 from consort.report.brief_run import opening_of_page
 from consort.report.jobs import Jobs, load_jobs
@@ -316,12 +316,15 @@ def _distributions(run: Run) -> list[dict[str, Any]]:
     benchmark's series) share a figure.
     """
     by_metric: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    drawn: dict[tuple[str, str], Histogram] = {}
     for configuration in run.configurations:
-        for metric, stored in configuration["histograms"].items():
+        for metric, where in configuration["metrics"].items():
             # Those of tasks have figures of their own.
-            if configuration["metrics"][metric].get("task") is not None:
+            if where.get("task") is not None or configuration["summary"][metric]["unit"] != "ns":
                 continue
-            if stored is not None and configuration["summary"][metric]["unit"] == "ns":
+            made = histogram(run.samples(configuration["key"], metric))
+            if made is not None:
+                drawn[configuration["key"], metric] = made
                 by_metric[metric].append(configuration)
     groups: list[tuple[str, str, list[tuple[str, dict[str, Any], str]]]] = []
     single: dict[str, list[tuple[str, dict[str, Any], str]]] = defaultdict(list)
@@ -340,14 +343,14 @@ def _distributions(run: Run) -> list[dict[str, Any]]:
             curves = [
                 figures.Distribution(
                     name,
-                    c["histograms"][metric],
+                    drawn[c["key"], metric],
                     _resolution(c),
                     _deadline(c) if metric == "response" else None,
                 )
                 for name, c, metric in part
             ]
             kinds = sorted({c["summary"][metric]["provenance"] for _, c, metric in part})
-            negative = sum(c["histograms"][metric]["negative"] for _, c, metric in part)
+            negative = sum(drawn[c["key"], metric].negative for _, c, metric in part)
             found.append(
                 {
                     "title": title if first == 0 else f"{title} (continued)",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from consort.base.errors import BadInput
 from consort.record import summarise
-from consort.record.summary import buckets_of, histogram
+from consort.record.summary import histogram
 from consort.record.ticks import to_ns
 from hdrh.histogram import HdrHistogram
 from hypothesis import given
@@ -73,8 +73,8 @@ def test_provenance_is_one_of_the_known_kinds() -> None:
 
 @given(samples)
 def test_histogram_is_the_one_that_single_records_give(values: list[int]) -> None:
-    stored = histogram(np.array(values, dtype=np.int64))
-    assert stored is not None
+    found = histogram(np.array(values, dtype=np.int64))
+    assert found is not None
     one_by_one = HdrHistogram(1, max(2, *values, 2), 3)
     for value in values:
         one_by_one.record_value(value)
@@ -82,17 +82,21 @@ def test_histogram_is_the_one_that_single_records_give(values: list[int]) -> Non
         (item.value_iterated_to, item.count_added_in_this_iter_step)
         for item in one_by_one.get_recorded_iterator()
     ]
-    edges, counts = buckets_of(stored)
-    assert list(zip(edges.tolist(), counts.tolist(), strict=True)) == expected
+    assert list(zip(found.values.tolist(), found.counts.tolist(), strict=True)) == expected
 
 
 def test_negative_values_are_told() -> None:
-    stored = histogram(np.array([-5, -1, 0, 7], dtype=np.int64))
-    assert stored is not None
-    assert stored["negative"] == 2
-    edges, counts = buckets_of(stored)
-    assert edges.tolist() == [0, 7]
-    assert counts.tolist() == [3, 1]
+    found = histogram(np.array([-5, -1, 0, 7], dtype=np.int64))
+    assert found is not None and found.negative == 2
+    assert found.values.tolist() == [0, 7]
+    assert found.counts.tolist() == [3, 1]
+
+
+def test_what_was_not_served_is_in_no_bucket() -> None:
+    found = histogram(np.array([5.0, np.inf, np.inf]))
+    assert found is not None and found.unserved == 2
+    assert found.values.tolist() == [5]
+    assert histogram(np.array([np.inf])) is None
 
 
 @given(st.integers(0, 2**52), st.sampled_from([1e9, 24e6, 2_596_100_000.0, 32768.0]))

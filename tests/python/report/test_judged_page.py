@@ -17,6 +17,7 @@ from consort.cli import cli
 from consort.judge import Bounds, Expected, Limit, judge
 from consort.record import Run, RunWriter
 from consort.record.status import EVENTS, STATUS
+from consort.record.summary import histogram
 from consort.report import PAGES
 from consort.report.lines import WIDTH
 from consort.report.page import render
@@ -126,7 +127,8 @@ def test_every_release_counts(run: Run) -> None:
         None,
         None,
     )
-    assert entry["histograms"]["servo.response"]["unserved"] == 10
+    drawn = histogram(run.samples("local-off", "servo.response"))
+    assert drawn is not None and drawn.unserved == 10 and drawn.counts.sum() == 190
     jobs = entry["tasks"]["servo"]["jobs"]
     assert (jobs["on_time"], jobs["late"], jobs["unserved"], jobs["jobs"]) == (190, 0, 10, 200)
     assert jobs["causes"] == {"unserved": 10}

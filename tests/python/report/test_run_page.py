@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from consort.commands.report import command as report_command
 from consort.commands.runs import command as runs_command
 from consort.record import RawRun, Run, RunWriter
-from consort.record.summary import buckets_of, histogram
+from consort.record.summary import histogram
 from consort.report import PAGES
 from consort.report.figures import bin_edges, tail, thin
 from consort.report.page import caveats, realtime_rows
@@ -218,9 +218,9 @@ def test_caveats_follow_from_the_environment() -> None:
 
 @given(st.lists(st.integers(1, 10**10), min_size=1, max_size=200), st.sampled_from([0.4, 10.0, 41.7]))
 def test_bins_and_tails_lose_no_sample(values: list[int], resolution: float) -> None:
-    stored = histogram(np.array(values, dtype=np.int64))
-    assert stored is not None
-    edges_of, counts = buckets_of(stored)
+    found = histogram(np.array(values, dtype=np.int64))
+    assert found is not None
+    edges_of, counts = found.values, found.counts
     edges = bin_edges(int(edges_of[0]), int(edges_of[-1]), resolution)
     assert (np.diff(edges) > 0).all()
     assert np.histogram(edges_of, bins=edges, weights=counts)[0].sum() == len(values)
