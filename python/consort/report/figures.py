@@ -274,8 +274,8 @@ def inline(figure: Figure, ident: str) -> str:
     text = re.sub(r'\bid="', f'id="{ident}-', text)
     text = re.sub(r'(href="#|url\(#)', rf"\g<1>{ident}-", text)
     text = text.replace("'DejaVu Sans'", "inherit")
-    # A hundredth of a point is finer than any screen; six decimals would double the page.
-    text = re.sub(r"(\d+\.\d{2})\d+", r"\1", text)
+    # A hundredth of a point is finer than any screen; six decimals would double the page. Words keep theirs.
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), text)
     for colour, css in _CSS.items():
         text = text.replace(colour, css)
     return text

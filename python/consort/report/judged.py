@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from markupsafe import Markup
 
 from consort.base.units import duration, figure_unit, microseconds, number, time_text
@@ -20,7 +22,7 @@ from consort.report.jobs import Jobs, select
 from consort.report.lines import placed
 from consort.report.terminal import MARKS, microseconds_or_endless, on_time, percentiles
 from consort.report.tightness import tightness
-from consort.report.timeline import chain_svg, outputs_svg, timeline_svg
+from consort.report.timeline import chain_svg, course_svg, outputs_svg, timeline_svg
 
 # Pictures of worst jobs in one configuration: those of the tasks that came nearest to their deadlines.
 TIMELINES = 4
@@ -176,7 +178,8 @@ def _nearness(row: dict[str, Any]) -> float:
 
 
 def outputs(run: Run, configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
-    """The outputs of each task over the expected ones: around the first wrong one, or from the start."""
+    """The outputs of each task over time; and some over the expected ones: around the first wrong one, or from
+    the start."""
     made: list[dict[str, Any]] = []
     for table in configuration["tables"]:
         if not table.startswith("outputs-"):
@@ -194,16 +197,48 @@ def outputs(run: Run, configuration: dict[str, Any], index: int) -> list[dict[st
         shown += [n for n in names if n not in shown][: OUTPUT_MEMBERS - len(shown)]
         members = [(n, part[n].to_numpy(), part[n + EXPECTED].to_numpy()) for n in shown]
         seq = part["seq"].to_numpy()
+        task = table.removeprefix("outputs-")
+        times = _releases(run, configuration, task, rows["seq"].to_numpy())
+        ident = f"out{index}-{len(made)}"
+        whole = None
+        if times is not None and rows.num_rows > OUTPUT_JOBS:
+            values = [(n, rows[n].to_numpy()) for n in shown]
+            whole = Markup(course_svg(times, values, f"course{index}-{len(made)}"))
         made.append(
             {
-                "task": table.removeprefix("outputs-"),
-                "svg": Markup(outputs_svg(seq, members, f"out{index}-{len(made)}")),
+                "task": task,
+                "course": whole,
+                "svg": Markup(
+                    outputs_svg(
+                        seq if times is None else times[begin : begin + OUTPUT_JOBS],
+                        members,
+                        ident,
+                        timed=times is not None,
+                    )
+                ),
                 "wrong": int(wrong.size),
                 "text": f"jobs {number(int(seq[0]))} to {number(int(seq[-1]))} of {number(rows.num_rows)},"
                 f" members {', '.join(shown)} of {number(len(names))}",
             }
         )
     return made
+
+
+def _releases(
+    run: Run, configuration: dict[str, Any], task: str, seq: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any] | None:
+    """When these jobs of a task were released, since the first release of the run [ns]; None where a number
+    stands for several jobs, or for none."""
+    if JOBS not in configuration["tables"] or task not in configuration.get("tasks", {}):
+        return None
+    jobs = run.table(configuration["key"], JOBS, ["task", "seq", "release_ns"])
+    first = pc.min(jobs["release_ns"]).as_py()
+    mine = jobs.filter(pc.equal(jobs["task"].cast(pa.string()), task))
+    numbers, place = np.unique(mine["seq"].to_numpy(), return_index=True)
+    if numbers.size != mine.num_rows or first is None or not np.isin(seq, numbers).all():
+        return None
+    releases = mine["release_ns"].to_numpy()[place][np.searchsorted(numbers, seq)]
+    return np.asarray(releases - first, dtype=np.float64)
 
 
 def _wrong_rows(run: Run, configuration: dict[str, Any], task: str, rows: Any) -> np.ndarray[Any, Any]:

@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from consort.base.units import duration
@@ -22,6 +23,10 @@ from consort.report.jobs import ABSENT, Jobs
 
 # The part drawn around the worst job, in periods of its task; a job that lasts longer than this is broken up.
 AROUND, WHOLE, PART = 1.0, 10.0, 3.0
+# The most that is drawn on either side of it, in times of its own length; and the blank part of the axis.
+BESIDE, BLANK = 1.0, 0.02
+# Stretches of a run whose outputs are drawn.
+STRETCHES = 400
 # Bars narrower than a pixel say no more: at most so many of a task are drawn in one part of the axis.
 BARS = 400
 # Rows of one picture: those of the worst job's core and worker, then those of other cores.
@@ -36,6 +41,8 @@ def timeline_svg(
     release, finish = (int(jobs.times[name][worst]) for name in ("release", "finish"))
     parts = _parts(release, finish, period_ns)
     rows = _rows(jobs, parts)
+    if len(parts) == 1:
+        parts = [_filled(jobs, rows, parts[0], (release, finish), deadline_ns)]
     drawn = _nearest(jobs, worst, rows)
     with mpl.rc_context(RC):
         figure = Figure(figsize=(9.2, 1.1 + _ROW * len(drawn)), layout="constrained")
@@ -68,11 +75,32 @@ def _parts(release: int, finish: int, period_ns: float | None) -> list[tuple[int
     """The stretches of time that are drawn."""
     lasted = max(finish - release, 1)
     period = int(period_ns or lasted)
-    margin = int(min(AROUND * period, 4 * lasted))
+    margin = int(min(AROUND * period, BESIDE * lasted))
     if lasted <= WHOLE * period:
         return [(release - margin, finish + margin)]
     part = int(PART * period)
     return [(release - margin, release + part), (finish - part, finish + margin)]
+
+
+def _filled(
+    jobs: Jobs,
+    rows: Sequence[_Row],
+    part: tuple[int, int],
+    worst: tuple[int, int],
+    deadline_ns: float | None,
+) -> tuple[int, int]:
+    """The stretch without what is empty at its ends, as before the first job of a run."""
+    begin, end = worst
+    if deadline_ns is not None and begin + deadline_ns <= part[1]:
+        end = max(end, begin + int(deadline_ns))
+    for row in rows:
+        bars = row.bars[0]
+        if bars.size:
+            first, last = row.times
+            begin = min(begin, int(jobs.times[first][bars].min()))
+            end = max(end, int(jobs.times[last][bars].max()))
+    blank = max(int(BLANK * (end - begin)), 1)
+    return max(part[0], begin - blank), min(part[1], end + blank)
 
 
 @dataclass(frozen=True)
@@ -85,6 +113,11 @@ class _Row:
     computing: bool
     """True if it computes there for another core."""
     bars: list[NDArray[np.int64]]
+
+    @property
+    def times(self) -> tuple[str, str]:
+        """The names of the times at which its bars begin and end."""
+        return ("worker_receive", "worker_send") if self.computing else ("start", "finish")
 
 
 def _rows(jobs: Jobs, parts: Sequence[tuple[int, int]]) -> list[_Row]:
@@ -145,7 +178,7 @@ def _draw(
     zero: int,
 ) -> None:
     task, computing = what.task, what.computing
-    begin, end = ("worker_receive", "worker_send") if computing else ("start", "finish")
+    begin, end = what.times
     colour = SERIES[task % len(SERIES)]
     bars = bars[:BARS]
     left = (jobs.times[begin][bars] - zero) / 1e3
@@ -206,20 +239,67 @@ def chain_svg(way: Mapping[str, Any], bound_ns: float | None, ident: str) -> str
         return inline(figure, ident)
 
 
-def outputs_svg(
-    jobs: Sequence[int], members: Sequence[tuple[str, Sequence[float], Sequence[float]]], ident: str
-) -> str:
-    """Outputs (dots) over what was expected of them (a line), one panel for each member."""
+def course_svg(times_ns: NDArray[np.float64], members: Sequence[tuple[str, NDArray[Any]]], ident: str) -> str:
+    """Outputs over a whole run, one panel for each member: from the least to the most of each stretch."""
+    divisor, unit = _unit_of(float(times_ns[-1] - times_ns[0]))
+    starts = np.unique(np.linspace(0, times_ns.size, STRETCHES, endpoint=False).astype(np.int64))
+    # Each band reaches to the next stretch's first job.
+    at = np.append(times_ns[starts], times_ns[-1]) / divisor
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(9.2, 0.7 + 1.35 * len(members)), layout="constrained")
-        axes = figure.subplots(len(members), 1, sharex=True, squeeze=False)[:, 0]
+        figure, axes = _panels(len(members))
+        for axis, (name, values) in zip(axes, members, strict=True):
+            numbers = values.astype(np.float64)
+            least, most = (of.reduceat(numbers, starts) for of in (np.minimum, np.maximum))
+            band = [np.append(edge, edge[-1]) for edge in (least, most)]
+            axis.fill_between(at, *band, step="post", color=SERIES[1], linewidth=0.9)
+            _name_panel(axis, name)
+        axes[-1].set_xlabel(f"time of the job's release [{unit}]")
+        return inline(figure, ident)
+
+
+def outputs_svg(
+    at: NDArray[Any],
+    members: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    ident: str,
+    *,
+    timed: bool = False,
+) -> str:
+    """Outputs (dots) over what was expected of them (a line), one panel for each member.
+
+    They stand at their jobs' numbers, or where `timed` at their releases [ns].
+    """
+    divisor, label = 1.0, "job"
+    if timed:
+        divisor, unit = _unit_of(float(at[-1] - at[0]))
+        label = f"time of the job's release [{unit}]"
+    x = np.asarray(at) / divisor
+    with mpl.rc_context(RC):
+        figure, axes = _panels(len(members))
         for axis, (name, found, expected) in zip(axes, members, strict=True):
-            axis.plot(jobs, expected, color=SERIES[0], linewidth=1.3, label="expected")
+            axis.plot(x, expected, color=SERIES[0], linewidth=1.3, label="expected")
             axis.plot(
-                jobs, found, color=SERIES[1], linestyle="none", marker=".", markersize=3.5, label="this run"
+                x, found, color=SERIES[1], linestyle="none", marker=".", markersize=3.5, label="this run"
             )
-            axis.set_title(name, fontsize=8, loc="left")
-        axes[-1].set_xlabel("job")
+            _name_panel(axis, name)
+        axes[-1].set_xlabel(label)
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
         return inline(figure, ident)
+
+
+def _panels(count: int) -> tuple[Figure, NDArray[Any]]:
+    figure = Figure(figsize=(9.2, 0.7 + 1.35 * count), layout="constrained")
+    return figure, figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+
+
+def _name_panel(axis: Axes, name: str) -> None:
+    axis.set_title(name, fontsize=8, loc="left")
+    axis.margins(x=0.01)
+    # The axis has whole values: neither "+1.25e3" above it, nor two marks that read the same.
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    axis.yaxis.set_major_locator(MaxNLocator(4))
+
+
+def _unit_of(span_ns: float) -> tuple[float, str]:
+    """The unit in which a span is a number of a few digits, and how many nanoseconds it has."""
+    return next((unit for unit in ((1e9, "s"), (1e6, "ms")) if span_ns >= 2 * unit[0]), (1e3, "µs"))

@@ -10,6 +10,8 @@ import pytest
 from consort.cli import main
 from test_targets import written
 
+LOOP = Path(__file__).parents[3] / "examples" / "drive" / "loop.yaml"
+
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -59,3 +61,14 @@ def test_commands_lay_the_description_on_the_target(file: Path, capsys: pytest.C
     assert "tasks take all 2 cores of 'a72'" in capsys.readouterr().err
     assert ended("show", *on, "-o", "-") == 0
     assert "a72-0" in capsys.readouterr().out
+
+
+def test_the_page_of_a_simulation_shows_the_system_on_its_target(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on = (str(LOOP), "--on", "versal")
+    assert ended("show", *on, "-o", "-") == 0
+    drawn = capsys.readouterr().out
+    assert ended("simulate", *on, "--root", "runs", "--duration", "1ms") in (0, 4)
+    (kept,) = Path("runs").glob("*/system.svg")
+    assert kept.read_text(encoding="utf-8") == drawn and "a72-0" in drawn

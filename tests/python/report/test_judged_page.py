@@ -18,11 +18,12 @@ from consort.judge import Bounds, Expected, Limit, judge
 from consort.record import Run, RunWriter
 from consort.record.status import EVENTS, STATUS
 from consort.record.summary import histogram
-from consort.report import PAGES
+from consort.report import PAGES, judged
 from consort.report.lines import WIDTH
 from consort.report.page import render
 from consort.report.terminal import verdict_lines
 from consort.report.tightness import tightness
+from consort.report.timeline import outputs_svg
 from effort import PATIENCE
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 from system_recording import Recording
@@ -170,6 +171,32 @@ def test_pictures_of_jobs_chains_and_outputs(page: str) -> None:
     ):
         assert page.count(f"<h3>{heading}</h3>") == 2, heading
     assert "10 unserved)" in page
+
+
+def test_outputs_are_drawn_over_time_and_over_the_whole_run(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Over the whole run" not in render(run), "the picture beside the expected ones has all of them"
+    monkeypatch.setattr(judged, "OUTPUT_JOBS", 30)
+    page = render(run)
+    part = page[page.index("<h3>Outputs of servo</h3>") :]
+    whole, some = part.split("<svg")[1:3]
+    # 200 jobs, 50 µs apart; then those around the first wrong one, or the first 30.
+    assert "time of the job's release [ms]" in whole and ">8<" in whole
+    assert "time of the job's release [µs]" in some and ">expected<" in some
+
+
+def test_marks_on_an_axis_keep_their_decimals() -> None:
+    flat = np.full(3, 0.0118)
+    assert ">0.0116<" in outputs_svg(np.arange(3), [("angle", flat, flat)], "o")
+
+
+def test_a_worst_job_fills_a_third_of_its_axis(page: str) -> None:
+    part = page[page.index("<h3>The worst job of hmi</h3>") :].split("</svg>")[0]
+    marks = re.findall(r"<text[^>]*>([\N{MINUS SIGN}\d]+)</text>", part)
+    labels = [float(text.replace("\N{MINUS SIGN}", "-")) for text in marks]
+    # It takes 150 µs of a period of 1 ms.
+    assert len(labels) > 2 and labels[0] >= -150 and labels[-1] <= 300
 
 
 def test_names_are_whole_and_lines_fit_a_terminal(run: Run) -> None:

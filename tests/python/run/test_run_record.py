@@ -81,6 +81,7 @@ def test_run_list_compare_report(tmp_path: Path, runs: Path) -> None:
         "offloaded-off",
         "report.html",
         "run.json",
+        "system.svg",
         "system.yaml",
         "trace.pftrace",
     ]
