@@ -47,9 +47,12 @@ module resized_pair
     input  logic [31:0] drop_chance_i,
     input  logic [31:0] repeat_chance_i,
     input  logic        cut_i,
+    input  logic [ 1:0] stall_i,
     input  logic [15:0] stuck_i,
     input  logic        c_reset_i,
     input  logic        m_reset_i,
+    input  logic        isolate_i,
+    output logic        isolated_o,
     input  logic        phy_down_i,
     output logic        c_irq_o,
     output logic        m_irq_o,
@@ -145,7 +148,6 @@ module resized_pair
     );
   end
 
-  logic unused_isolated;  // never asked for
   consort_remote_pair i_pair (
       .clk_i, .rst_ni,
       .s_aw_i('{aw[1]}), .s_aw_valid_i('{aw_valid[1]}), .s_aw_ready_o('{aw_ready[1]}),
@@ -159,9 +161,9 @@ module resized_pair
       .m_ar_o('{ar[2]}), .m_ar_valid_o('{ar_valid[2]}), .m_ar_ready_i('{ar_ready[2]}),
       .m_r_i('{r[2]}), .m_r_valid_i('{r_valid[2]}), .m_r_ready_o('{r_ready[2]}),
       .c_lite_req_i, .c_lite_resp_o, .m_lite_req_i, .m_lite_resp_o, .rate_i, .latency_i, .flip_chance_i, .flip_span_i,
-      .drop_chance_i, .repeat_chance_i, .cut_i('{cut_i}), .stall_i('{1'b0, 1'b0}), .stuck_i('{stuck_i[15:8], stuck_i[7:0]}),
+      .drop_chance_i, .repeat_chance_i, .cut_i('{cut_i}), .stall_i('{stall_i[1], stall_i[0]}), .stuck_i('{stuck_i[15:8], stuck_i[7:0]}),
       .c_reset_i, .m_reset_i,
-      .isolate_i('{1'b0}), .isolated_o('{unused_isolated}),
+      .isolate_i('{isolate_i}), .isolated_o('{isolated_o}),
       .phy_down_i('{phy_down_i}), .c_irq_o, .m_irq_o, .request_words_o('{request_words_o}),
       .response_words_o('{response_words_o}), .corrupted_o('{corrupted_o[127:64], corrupted_o[63:0]})
   );
