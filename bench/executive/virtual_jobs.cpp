@@ -48,7 +48,7 @@ vt::System system_of(unsigned cores) {
             task.plan.offset = 13 * static_cast<vt::Time>(t);
             task.plan.wcet = periods[t] / 6;
             task.plan.bcet = periods[t] / 8;
-            task.plan.rank = t;
+            task.plan.rank = task.plan.threshold = t;
             system.tasks.push_back(task);
         }
     }

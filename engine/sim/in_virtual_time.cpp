@@ -15,14 +15,14 @@ namespace consort::engine::sim {
 
 namespace {
 
-app::Dispatch dispatch_of(Policy policy) {
+app::plan::Policy policy_of(Policy policy) {
     switch (policy) {
         case Policy::non_preemptive:
-            return app::Dispatch::fixed_priority_non_preemptive;
+            return app::plan::Policy::fixed_priority_non_preemptive;
         case Policy::edf:
-            return app::Dispatch::edf;
+            return app::plan::Policy::edf;
         default:
-            return app::Dispatch::fixed_priority;
+            return app::plan::Policy::fixed_priority;
     }
 }
 
@@ -51,7 +51,7 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
     made.kind = core.policy == Policy::worker        ? virtual_time::CoreKind::worker
                 : core.policy == Policy::three_phase ? virtual_time::CoreKind::three_phase
                                                      : virtual_time::CoreKind::releasing;
-    made.policy = dispatch_of(core.policy);
+    made.policy = policy_of(core.policy);
     made.context_switch = core.context_switch;
     made.spins = core.keeps;
     made.oldest_first = !core.by_priority;
@@ -108,7 +108,7 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id, const Priorities&
     row.bcet = task.bcet;
     row.wcet = task.wcet;
     row.deadline = task.deadline;
-    row.rank = rank_of(priorities, task.priority);
+    row.rank = row.threshold = rank_of(priorities, task.priority);
     if (task.threshold) {
         row.threshold = rank_of(priorities, std::max(*task.threshold, task.priority));
     }

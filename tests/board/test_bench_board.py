@@ -40,7 +40,7 @@ def test_the_executive_of_the_drive_fits_its_limits() -> None:
 @pytest.mark.parametrize(
     ("source", "part"),
     [
-        ("include/consort/app/periodic.hpp", EXECUTIVE),
+        ("include/consort/app/executive.hpp", EXECUTIVE),
         ("ports/mps2/m4f/preempt.S", EXECUTIVE),
         ("include/application.cpp (made by consort)", EXECUTIVE),
         ("include/consort/app/channel_ends.hpp", CHANNELS),

@@ -3,7 +3,6 @@
 // The executive compiles for bare cores, with memory of a fixed size.
 #include "consort/app/executive.hpp"
 #include "consort/app/mode_change.hpp"
-#include "consort/app/periodic.hpp"
 #include "consort/app/plan.hpp"
 #include "consort/app/serve.hpp"
 
@@ -11,100 +10,73 @@ namespace {
 
 using namespace consort::app;
 
-struct Port {
-    Time now() const noexcept { return instant; }
-    void arm(Time at) noexcept { timer = at; }
-    void begin(Frame&) noexcept {}
-    void execute(Frame&, Phase, Time) noexcept {}
-    void wait(Frame&) noexcept {}
-    void send(std::uint32_t, const JobTimes&) noexcept {}
-    void begun(std::uint32_t, const JobTimes&) noexcept {}
-    void finished(std::uint32_t, const JobTimes&) noexcept {}
-    Time until() const noexcept { return never; }
-    void stop() noexcept {}
-    void settle() noexcept {}
-    void enable() noexcept {}
-    void disable() noexcept {}
-
-    Time instant = 0;
-    Time timer = never;
-};
-static_assert(ExecutivePort<Port>);
-static_assert(DispatchHost<Executive<Port>>);
-
 constexpr std::uint32_t tasks = 4;
-Port port;
-Executive<Port> executive(port);
-Executive<Port>::State states[tasks];
-Frame* frames[tasks];
-Executive<Port>::Dispatching::Cell ready[tasks];
-Executive<Port>::Timers::Cell releases[tasks];
-Executive<Port>::Timers::Cell waits[2 * tasks];
 Request requests[tasks];
 
-using Strict = PeriodicTask<ReleasesBy<const plan::Task*, ReleaseForms{false, false, false}>>;
-class PeriodicCore : public PeriodicExecutive<PeriodicCore, Strict> {
-  public:
+// What every core has.
+template <class Task>
+struct Port : Executive<Port<Task>, Task> {
     Time now() const noexcept { return instant; }
     Time begin() const noexcept { return instant; }
     void arm(Time at) noexcept { armed = at; }
     void disarm() noexcept { armed = never; }
-    void prepare(Strict&) noexcept {}
-    bool execute(Strict&, Time) noexcept { return true; }
-    void skip(Strict&) noexcept {}
+    void prepare(Task&) noexcept {}
+    bool execute(Task&, Time) noexcept { return true; }
+    void skip(Task&) noexcept {}
     Time until() const noexcept { return never; }
-    bool stopped() const noexcept { return false; }
     void stop() noexcept {}
     void settle() noexcept {}
     void enable() noexcept {}
     void disable() noexcept {}
+    // Where jobs leave the core.
+    static bool leaves(const Task&) noexcept { return true; }
+    void depart(Task&, Time) noexcept {}
+    void left() noexcept {}
+    static bool answered(const Task&) noexcept { return false; }
+    static Time give_up(const Task&) noexcept { return never; }
 
-  private:
     Time instant = 0;
     Time armed = never;
 };
-static_assert(PeriodicPort<PeriodicCore, Strict>);
-Strict periodic_tasks[tasks];
+using Strict = Task<ReleasesBy<const plan::Task*, ReleaseForms{false, false, false}>, false>;
+using Any = Task<Releases, true>;
+static_assert(ExecutivePort<Port<Strict>, Strict> && ExecutivePort<Port<Any>, Any>);
+Strict strict_tasks[tasks];
+Any any_tasks[tasks];
 
-}  // namespace
-
-extern "C" void periodic_interrupt(PeriodicCore& core) {
-    core.timer();
-    core.dispatch();
-}
-
-extern "C" void periodic_core(PeriodicCore& core) {
-    core.start(periodic_tasks, tasks, Dispatch::edf, 0);
+template <class Task>
+void run(Port<Task>& core, Task* of) noexcept {
+    core.start(of, tasks, plan::Policy::edf, 0);
     while (core.busy()) {
         core.dispatch();
     }
 }
 
-extern "C" void timer_interrupt() {
-    executive.timer();
-    executive.dispatcher().dispatch();
+}  // namespace
+
+extern "C" void strict_interrupt(Port<Strict>& core) {
+    core.timer();
+    core.dispatch();
 }
 
-extern "C" void answer_interrupt(std::uint32_t task, std::uint32_t seq) {
-    executive.answer(task, seq);
-    executive.dispatcher().dispatch();
+extern "C" void any_interrupt(Port<Any>& core) {
+    core.timer();
+    core.dispatch();
 }
 
-extern "C" void core() {
-    executive.start(tasks, {}, {states, frames, ready, releases, waits});
-    for (;;) {
-        executive.dispatcher().dispatch();
-    }
+extern "C" void strict_core(Port<Strict>& core) {
+    run(core, strict_tasks);
 }
 
-extern "C" bool request_mode(std::uint32_t to) {
+extern "C" void any_core(Port<Any>& core) {
+    run(core, any_tasks);
+}
+
+extern "C" bool request_mode(std::uint32_t to, Time now) {
     static ModeChange change(0, 5);
-    const bool ends = change.request(to, port.now());
-    if (ends) {
-        executive.withhold();
-    }
-    if (change.stage() == ModeChange::Stage::draining && executive.idle()) {
-        change.drained(port.now());
+    const bool ends = change.request(to, now);
+    if (change.stage() == ModeChange::Stage::draining) {
+        change.drained(now);
     }
     return ends;
 }

@@ -15,6 +15,7 @@
 
 #include "consort/virtual/fiber.hpp"
 #include "consort/virtual/machine.hpp"
+#include "consort/virtual/ordered.hpp"
 
 namespace {
 
@@ -29,11 +30,11 @@ Task periodic(std::uint32_t core, Time period, Time execution, std::uint32_t ran
     task.plan.period = period;
     task.plan.deadline = task.plan.give_up = period;
     task.plan.bcet = task.plan.wcet = execution;
-    task.plan.rank = rank;
+    task.plan.rank = task.plan.threshold = rank;
     return task;
 }
 
-System one_core(consort::app::Dispatch policy, Time context_switch = 0) {
+System one_core(consort::app::plan::Policy policy, Time context_switch = 0) {
     System system;
     system.cores.push_back({});
     system.cores[0].policy = policy;
@@ -62,7 +63,7 @@ Trace run(const System& system, Time duration) {
 }
 
 TEST(Machine, PreemptsOnOneStack) {
-    System system = one_core(consort::app::Dispatch::fixed_priority);
+    System system = one_core(consort::app::plan::Policy::fixed_priority);
     system.tasks.push_back(periodic(0, 20, 10, 2));
     system.tasks.push_back(periodic(0, 8, 2, 0));
     system.tasks.push_back(periodic(0, 20, 3, 1));
@@ -77,7 +78,7 @@ TEST(Machine, PreemptsOnOneStack) {
 }
 
 TEST(Machine, SwitchesAreNotInterrupted) {
-    System system = one_core(consort::app::Dispatch::fixed_priority, 2);
+    System system = one_core(consort::app::plan::Policy::fixed_priority, 2);
     system.tasks.push_back(periodic(0, 20, 4, 1));
     system.tasks.push_back(periodic(0, 20, 1, 0));
     system.tasks[1].plan.offset = 1;
@@ -89,7 +90,7 @@ TEST(Machine, SwitchesAreNotInterrupted) {
 }
 
 TEST(Machine, SendsWaitsReceives) {
-    System system = one_core(consort::app::Dispatch::fixed_priority);
+    System system = one_core(consort::app::plan::Policy::fixed_priority);
     system.cores.push_back({});
     system.cores[1].kind = CoreKind::worker;
     for (const bool spins : {false, true}) {
@@ -118,7 +119,7 @@ TEST(Machine, SendsWaitsReceives) {
 
 TEST(Machine, RunsAgainTheSame) {
     Machine machine;
-    System system = one_core(consort::app::Dispatch::edf, 1);
+    System system = one_core(consort::app::plan::Policy::edf, 1);
     for (const Time period : {7, 11, 13}) {
         system.tasks.push_back(periodic(0, period, 3, 0));
         system.tasks.back().plan.jitter = 5;
@@ -136,7 +137,7 @@ TEST(Machine, RunsAgainTheSame) {
 }
 
 TEST(Machine, SkipsWhatCannotBeServed) {
-    System system = one_core(consort::app::Dispatch::fixed_priority);
+    System system = one_core(consort::app::plan::Policy::fixed_priority);
     system.tasks.push_back(periodic(0, 10, 1, 1));
     system.tasks[0].plan.skips = true;
     system.tasks.push_back(periodic(0, 100, 35, 0));
@@ -227,7 +228,7 @@ TEST(Data, UnderLetIsThatOfTheStepsInLogicalOrder) {
         System system;
         system.cores.resize(static_cast<std::size_t>(between(1, 3)));
         for (Core& core : system.cores) {
-            core.policy = static_cast<consort::app::Dispatch>(between(0, 2));
+            core.policy = static_cast<consort::app::plan::Policy>(between(0, 2));
         }
         const int tasks = between(2, 6);
         for (int t = 0; t < tasks; ++t) {
@@ -267,7 +268,7 @@ void refused(const System& system, const std::string& what) {
 }
 
 TEST(Machine, RefusesWhatItCannotRun) {
-    System system = one_core(consort::app::Dispatch::fixed_priority);
+    System system = one_core(consort::app::plan::Policy::fixed_priority);
     system.tasks.push_back(periodic(1, 10, 1, 1));
     refused(system, "task 0: there is no such core");
     system.tasks[0] = periodic(0, 0, 1, 1);
@@ -291,7 +292,7 @@ TEST(Machine, RefusesWhatItCannotRun) {
 }
 
 TEST(Machine, SaysThatATimeLeftItsRange) {
-    System system = one_core(consort::app::Dispatch::fixed_priority);
+    System system = one_core(consort::app::plan::Policy::fixed_priority);
     for (std::uint32_t i = 0; i < 8; ++i) {
         system.tasks.push_back(periodic(0, 10, (Time{1} << 60) - 1, i));
     }
@@ -309,7 +310,7 @@ TEST(Machine, SaysThatAThreePhaseCoreIsOverloaded) {
 }
 
 TEST(Ordered, IsAPriorityQueueOfItems) {
-    using Queue = consort::app::Ordered<int>;
+    using Queue = Ordered<int>;
     constexpr std::uint32_t items = 40;
     std::vector<Queue::Cell> cells(items);
     Queue queue(cells.data(), items);

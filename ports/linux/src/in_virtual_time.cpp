@@ -111,7 +111,7 @@ class Steps final : public vt::Observer {
     // Releases count from here: 0 is no instant of a record.
     static constexpr Ticks start = static_cast<Ticks>(vt::origin);
 
-    void begun(std::uint32_t task, const app::JobTimes& job, vt::Time now) override {
+    void begun(std::uint32_t task, const vt::JobTimes& job, vt::Time now) override {
         Running& t = tasks_[task];
         const AtJob at(shared_, task, job.seq, tick_of(now));
         // One that was given up before it began is over already.
@@ -121,7 +121,7 @@ class Steps final : public vt::Observer {
         }
     }
 
-    void finished(std::uint32_t task, const app::JobTimes& job, const vt::Transfers& moved,
+    void finished(std::uint32_t task, const vt::JobTimes& job, const vt::Transfers& moved,
                   vt::Time now) override {
         Running& t = tasks_[task];
         const AtJob at(shared_, task, job.seq, tick_of(now));
@@ -171,7 +171,7 @@ class Steps final : public vt::Observer {
         drain(task);
     }
 
-    void early(std::uint32_t task, const app::JobTimes& /*job*/, vt::Time by) override {
+    void early(std::uint32_t task, const vt::JobTimes& /*job*/, vt::Time by) override {
         tasks_[task].prepared->runner().event(Event::early_arrival, static_cast<std::uint64_t>(by));
     }
 
@@ -283,7 +283,7 @@ class Steps final : public vt::Observer {
         }
     }
 
-    void begin(std::uint32_t task, const app::JobTimes& job, vt::Time now) {
+    void begin(std::uint32_t task, const vt::JobTimes& job, vt::Time now) {
         advance(now);
         Running& t = tasks_[task];
         const vt::Time ready = job.ready == app::absent ? job.release : job.ready;

@@ -37,13 +37,13 @@ class Channels {
     }
 
     // The job reads its input now. early: by how much its block came before it was due.
-    void begun(std::uint32_t task, const app::JobTimes& job, Time early, Time now) {
+    void begun(std::uint32_t task, const JobTimes& job, Time early, Time now) {
         if (follows_ && (observer_ != nullptr || !reads_[task].empty())) {
             begun_.push_back({task, job, early, now});
         }
     }
     // It is over, with an output or without.
-    void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved, Time now) {
+    void finished(std::uint32_t task, const JobTimes& job, const Transfers& moved, Time now) {
         if (observer_ != nullptr) {
             finished_.push_back({task, job, moved, now});
         }
@@ -106,13 +106,13 @@ class Channels {
   private:
     struct Begun {
         std::uint32_t task;
-        app::JobTimes job;
+        JobTimes job;
         Time early;
         Time now;
     };
     struct Finished {
         std::uint32_t task;
-        app::JobTimes job;
+        JobTimes job;
         Transfers moved;
         Time now;
     };

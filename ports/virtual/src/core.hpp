@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "clock.hpp"
-#include "consort/app/executive.hpp"
 #include "consort/app/serve.hpp"
 #include "consort/virtual/fiber.hpp"
 #include "consort/virtual/system.hpp"
+#include "consort/virtual/timed_executive.hpp"
 
 namespace consort::virtual_time {
 
@@ -36,7 +36,7 @@ class Processor {
         fiber_.start(loop, self);
     }
     // Until the clock says something. True: what was executed is complete.
-    bool pass() noexcept {
+    bool pass_time() noexcept {
         fiber_.yield();
         return clock_->stage == Stage::completing;
     }
@@ -67,138 +67,118 @@ class Processor {
 class Journal {
   public:
     virtual ~Journal() = default;
-    virtual void begun(std::uint32_t task, const app::JobTimes& job) = 0;
-    virtual void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved) = 0;
-    virtual void send(std::uint32_t task, const app::JobTimes& job) = 0;
+    virtual void begun(std::uint32_t task, const JobTimes& job) = 0;
+    virtual void finished(std::uint32_t task, const JobTimes& job, const Transfers& moved) = 0;
+    virtual void send(std::uint32_t task, const JobTimes& job) = 0;
 };
 
-// A core that releases tasks: the port of app::Executive.
-class ReleasingCore : public Processor {
+// A core that releases tasks.
+class ReleasingCore : public Processor, public TimedExecutive<ReleasingCore> {
   public:
-    using Exec = app::Executive<ReleasingCore>;
+    ReleasingCore(Clock& clock, Journal& journal) : Processor(clock), journal_(&journal) {}
 
-    ReleasingCore(Clock& clock, Journal& journal) : Processor(clock), journal_(&journal), executive_(*this) {}
-
-    void start(std::uint16_t id, const Core& core, std::vector<Exec::State> tasks, const Settings& settings) {
-        states_ = std::move(tasks);
-        const std::size_t n = states_.size();
-        frames_.resize(n);
-        ready_.resize(n);
-        releases_.resize(n);
-        waits_.resize(2 * n);
+    void start(std::uint16_t id, const Core& core, std::vector<TimedTask> tasks, const Settings& settings) {
+        tasks_ = std::move(tasks);
         Processor::begin(
             id, core.context_switch, [](void* self) { static_cast<ReleasingCore*>(self)->loop(); }, this);
-        executive_.start(static_cast<std::uint32_t>(n),
-                         {core.policy, core.spins, settings.seed, settings.execution, settings.arrival},
-                         {states_.data(), frames_.data(), ready_.data(), releases_.data(), waits_.data()});
+        TimedExecutive::start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()),
+                              {core.policy, core.spins, settings.execution, settings.arrival}, 0);
     }
 
-    [[nodiscard]] Exec& executive() noexcept { return executive_; }
     [[nodiscard]] Time armed() const noexcept { return armed_; }
     [[nodiscard]] Time next() noexcept {
         Time next = std::min(completes_, armed_);
-        if (executive_.dispatcher().top() != nullptr && clock_->now < begins_ &&
-            executive_.dispatcher().urgent()) {
+        if (top() != nullptr && clock_->now < begins_ && urgent()) {
             next = std::min(next, begins_);  // a switch under way is not interrupted
         }
         return next;
     }
     // True if the fiber has to decide something at this instant.
     [[nodiscard]] bool attention() noexcept {
-        const app::Frame* top = executive_.dispatcher().top();
-        if (settling_ || (top != nullptr && top->signal != app::Frame::Signal::none)) {
+        if (settling_ || (top() != nullptr && top()->signal != Frame::Signal::none)) {
             return true;
         }
-        return (top == nullptr || clock_->now >= begins_) && executive_.dispatcher().urgent();
+        return (top() == nullptr || clock_->now >= begins_) && urgent();
     }
 
     // --- the port
     [[nodiscard]] Time now() const noexcept { return clock_->now; }
-    void arm(Time at) noexcept { armed_ = at; }
-    void begin(app::Frame& /*frame*/) noexcept { begins_ = app::after(clock_->now, switch_); }
-    void execute(app::Frame& frame, app::Phase phase, Time length) noexcept {
-        occupy(frame, doing(frame, phase), length);
-    }
-    void wait(app::Frame& frame) noexcept { occupy(frame, Doing::wait, app::never); }
-    void send(std::uint32_t task, const app::JobTimes& job) noexcept { journal_->send(id_of(task), job); }
-    void begun(std::uint32_t task, const app::JobTimes& job) noexcept { journal_->begun(id_of(task), job); }
-    void finished(std::uint32_t task, const app::JobTimes& job) noexcept {
-        journal_->finished(id_of(task), job, {});
-    }
-    [[nodiscard]] Time until() const noexcept { return clock_->until; }
-    void stop() noexcept { clock_->stopped = clock_->until = clock_->now; }
-    void settle() noexcept { wait_for_decision(); }
-    void enable() noexcept {}
-    void disable() noexcept {}
-
-  private:
-    [[noreturn]] void loop() noexcept {
-        for (;;) {
-            executive_.dispatcher().dispatch();
-            fiber_.yield();
-        }
-    }
-
-    [[nodiscard]] std::uint32_t id_of(std::uint32_t task) const noexcept { return states_[task].id; }
-
-    [[nodiscard]] Doing doing(const app::Frame& frame, app::Phase phase) const noexcept {
-        if (phase == app::Phase::fallback) {
-            return Doing::fallback;
-        }
-        if (states_[frame.part].plan->worker == app::plan::none) {
-            return Doing::execute;
-        }
-        return phase == app::Phase::first ? Doing::send : Doing::receive;
-    }
-
+    void arm_at(Time at) noexcept { armed_ = at; }
+    void switched() noexcept { begins_ = app::after(clock_->now, switch_); }
     // Spends the core's time on the topmost frame until `left` of it has passed or the frame has a signal.
-    void occupy(app::Frame& frame, Doing what, Time left) noexcept {
-        auto& dispatcher = executive_.dispatcher();
+    void spend(Frame& frame, Time left) noexcept {
+        TimedTask& task = *frame.task;
         // Given up, it may be followed by its task's next job before this returns.
-        const std::uint32_t seq = executive_.job(frame.part).seq;
+        const std::uint32_t seq = task.job.seq;
+        const Doing what = doing(task);
         const auto interrupted = [&] {
-            return clock_->stage == Stage::deciding && clock_->now >= begins_ && dispatcher.preempts();
+            return clock_->stage == Stage::deciding && clock_->now >= begins_ && preempts();
         };
         for (;;) {
             if (interrupted()) {
                 // As at the exit of the outermost interrupt.
-                executive_.preempted(frame);
-                dispatcher.dispatch();
-                if (frame.signal == app::Frame::Signal::withdrawn) {
+                ++task.job.preemptions;
+                dispatch();
+                if (frame.signal == Frame::Signal::withdrawn) {
                     return;
                 }
                 begins_ = app::after(clock_->now, switch_);
-                if (frame.signal != app::Frame::Signal::none) {
+                if (frame.signal != Frame::Signal::none) {
                     return;
                 }
             }
             const Time since = clock_->now;
             const Time from = std::max(begins_, since);
             completes_ = left == app::never ? app::never : app::after(from, left);
-            bool complete = pass();
-            while (!complete && frame.signal == app::Frame::Signal::none && !interrupted()) {
-                complete = pass();
+            bool complete = pass_time();
+            while (!complete && frame.signal == Frame::Signal::none && !interrupted()) {
+                complete = pass_time();
             }
             const Time now = clock_->now;
             completes_ = app::never;
-            slice(since, std::min(begins_, now), id_of(frame.part), seq, Doing::context_switch);
+            slice(since, std::min(begins_, now), task.id, seq, Doing::context_switch);
             if (now > from) {
-                slice(from, now, id_of(frame.part), seq, what);
+                slice(from, now, task.id, seq, what);
                 left -= left == app::never ? 0 : now - from;
             }
-            if (complete || frame.signal != app::Frame::Signal::none) {
+            if (complete || frame.signal != Frame::Signal::none) {
                 return;
             }
         }
     }
+    void send(const TimedTask& task, const JobTimes& job) noexcept { journal_->send(task.id, job); }
+    void begun(const TimedTask& task, const JobTimes& job) noexcept { journal_->begun(task.id, job); }
+    void finished(const TimedTask& task, const JobTimes& job) noexcept {
+        journal_->finished(task.id, job, {});
+    }
+    [[nodiscard]] Time until() const noexcept { return clock_->until; }
+    void end() noexcept { clock_->stopped = clock_->until = clock_->now; }
+    void decide() noexcept { wait_for_decision(); }
+    void enable() noexcept {}
+    void disable() noexcept {}
+
+  private:
+    [[noreturn]] void loop() noexcept {
+        for (;;) {
+            dispatch();
+            fiber_.yield();
+        }
+    }
+    [[nodiscard]] static Doing doing(const TimedTask& task) noexcept {
+        switch (task.phase) {
+            case Phase::away:
+                return Doing::wait;
+            case Phase::fallback:
+                return Doing::fallback;
+            case Phase::first:
+                return task.offloaded() ? Doing::send : Doing::execute;
+            default:
+                return task.offloaded() ? Doing::receive : Doing::execute;
+        }
+    }
 
     Journal* journal_;
-    Exec executive_;
-    std::vector<Exec::State> states_;
-    std::vector<app::Frame*> frames_;
-    std::vector<Exec::Dispatching::Cell> ready_;
-    std::vector<Exec::Timers::Cell> releases_;
-    std::vector<Exec::Timers::Cell> waits_;
+    std::vector<TimedTask> tasks_;
     Time armed_ = app::never;
 };
 

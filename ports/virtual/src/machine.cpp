@@ -12,12 +12,12 @@
 
 namespace consort::virtual_time {
 
-void Observer::begun(std::uint32_t /*task*/, const app::JobTimes& /*job*/, Time /*now*/) {}
-void Observer::finished(std::uint32_t /*task*/, const app::JobTimes& /*job*/, const Transfers& /*moved*/,
+void Observer::begun(std::uint32_t /*task*/, const JobTimes& /*job*/, Time /*now*/) {}
+void Observer::finished(std::uint32_t /*task*/, const JobTimes& /*job*/, const Transfers& /*moved*/,
                         Time /*now*/) {}
 void Observer::read(std::uint32_t /*task*/, std::uint32_t /*seq*/, std::uint32_t /*channel*/,
                     std::uint64_t /*sequence*/) {}
-void Observer::early(std::uint32_t /*task*/, const app::JobTimes& /*job*/, Time /*by*/) {}
+void Observer::early(std::uint32_t /*task*/, const JobTimes& /*job*/, Time /*by*/) {}
 void Observer::changed(const app::ModeChanged& /*change*/) {}
 void Observer::entered(std::uint32_t /*mode*/, Time /*now*/) {}
 void Observer::compute(std::uint32_t /*task*/, std::uint32_t /*seq*/) {}
@@ -272,15 +272,15 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     }
 
     // --- what cores tell
-    void begun(std::uint32_t task, const app::JobTimes& job) override {
+    void begun(std::uint32_t task, const JobTimes& job) override {
         const bool by_block = system_->tasks[task].arrival.has_value();
-        const Time early = by_block ? master(task).early(place_[task]) : 0;
+        const Time early = by_block ? master(task).task(place_[task]).releases.early() : 0;
         if (early != 0 && clock_.trace != nullptr) {
             clock_.trace->early.push_back({task, job.release});
         }
         channels_.begun(task, job, early, clock_.now);
     }
-    void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved) override {
+    void finished(std::uint32_t task, const JobTimes& job, const Transfers& moved) override {
         ++outcome_.jobs;
         outcome_.misses += (job.status & job_status::missed) != 0 ? 1U : 0U;
         channels_.finished(task, job, moved, clock_.now);
@@ -307,7 +307,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
              static_cast<std::uint16_t>(system_->tasks[task].plan.core), 0});
         clock_.trace->preemptions.push_back(job.preemptions);
     }
-    void send(std::uint32_t task, const app::JobTimes& job) override {
+    void send(std::uint32_t task, const JobTimes& job) override {
         const Task& t = system_->tasks[task];
         post({app::after(clock_.now, t.plan.request),
               false,
@@ -404,13 +404,12 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     }
 
     void start_releasing(std::uint32_t c) {
-        std::vector<ReleasingCore::Exec::State> tasks;
+        std::vector<TimedTask> tasks;
         for (std::uint32_t t = 0; t < system_->tasks.size(); ++t) {
             const Task& task = system_->tasks[t];
             if (task.plan.core == c && !task.plan.rests) {
                 place_[t] = static_cast<std::uint32_t>(tasks.size());
                 app::ReleaseRule rule = task.release_rule();
-                rule.offset = app::after(clock_.now, rule.offset);
                 rule.first_job = first_jobs_[t];
                 rule.arrivals = task.arrival ? &arrivals_[t] : nullptr;
                 const app::Draw draw(settings_.seed, t);
@@ -418,7 +417,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
                 made.plan = &task.plan;
                 made.id = t;
                 made.draw = draw;
-                made.releases = app::Releases(rule, draw, settings_.arrival);
+                made.releases = app::Releases(rule, draw, settings_.arrival, clock_.now);
                 made.executions = task.executions.data();
                 made.execution_count = task.executions.size();
             }
@@ -483,13 +482,13 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
             }
             for (ReleasingCore* core : releasing_) {
                 if (core->armed() <= now) {
-                    core->executive().end_waits();
+                    core->end_waits();
                 }
             }
             take_arrivals();
             for (ReleasingCore* core : releasing_) {
                 if (core->armed() <= now) {
-                    core->executive().release_jobs();
+                    core->release_jobs();
                 }
             }
             more = !arrived_.empty() || (!messages_.empty() && messages_.front().at == now);
@@ -550,7 +549,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     void end_releases() {
         clock_.until = std::min(clock_.until, clock_.now);
         for (ReleasingCore* core : releasing_) {
-            core->executive().withhold();
+            core->withhold();
         }
     }
     // Everything at this instant has happened. True: the mode that was left is idle since now.
@@ -560,7 +559,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
             return false;
         }
         for (ReleasingCore* core : releasing_) {
-            if (!core->executive().idle()) {
+            if (!core->idle()) {
                 return false;
             }
         }
@@ -575,7 +574,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     void enter() {
         for (std::uint32_t t = 0; t < first_jobs_.size(); ++t) {
             if (!system_->tasks[t].plan.rests) {
-                first_jobs_[t] = master(t).next_job(place_[t]);
+                first_jobs_[t] = master(t).task(place_[t]).releases.job();
             }
         }
         const app::ModeChanged change = change_.change();
@@ -628,8 +627,8 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         }
     }
 
-    [[nodiscard]] ReleasingCore::Exec& master(std::uint32_t task) {
-        return releasing_of_[system_->tasks[task].plan.core]->executive();
+    [[nodiscard]] ReleasingCore& master(std::uint32_t task) {
+        return *releasing_of_[system_->tasks[task].plan.core];
     }
 
     const System* system_ = nullptr;

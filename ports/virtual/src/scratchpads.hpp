@@ -12,9 +12,9 @@
 #include <memory>
 #include <vector>
 
-#include "consort/app/ordered.hpp"
 #include "consort/app/release.hpp"
 #include "consort/spm.hpp"
+#include "consort/virtual/ordered.hpp"
 #include "core.hpp"
 
 namespace consort::virtual_time {
@@ -120,7 +120,7 @@ class Scratchpads {
                                   partition_.data());
         }
         timer_cells_.resize(local_.size());
-        releases_ = app::Ordered<Time>(timer_cells_.data(), static_cast<std::uint32_t>(local_.size()));
+        releases_ = Ordered<Time>(timer_cells_.data(), static_cast<std::uint32_t>(local_.size()));
         for (std::uint32_t i = 0; i < local_.size(); ++i) {
             set_release(i);
         }
@@ -255,8 +255,8 @@ class Scratchpads {
     std::vector<spm::Slot> slots_;
     std::vector<Table> tables_;
     std::vector<Local> local_;
-    std::vector<app::Ordered<Time>::Cell> timer_cells_;
-    app::Ordered<Time> releases_;
+    std::vector<Ordered<Time>::Cell> timer_cells_;
+    Ordered<Time> releases_;
     std::unique_ptr<Hand::Shared[]> shared_;
     std::unique_ptr<Kernel> kernel_;
     std::vector<std::unique_ptr<ScratchpadCore>> processors_;
@@ -331,7 +331,7 @@ inline void ScratchpadBoard::record(const spm::Event& event) noexcept {
     s.moved_since_ = s.clock_->now;
     s.loads_ = event.kind == Kind::load_begin;
     if (s.loads_) {
-        app::JobTimes job;
+        JobTimes job;
         job.release = s.due(event.core, event.task, event.job);
         job.seq = event.job;
         s.journal_->begun(task, job);
@@ -341,7 +341,7 @@ inline void ScratchpadBoard::record(const spm::Event& event) noexcept {
 inline void ScratchpadBoard::finished(const spm::JobRecord& job) noexcept {
     const Scratchpads& s = *owner_;
     const std::uint32_t id = s.tables_[job.core].ids[job.task];
-    app::JobTimes times;
+    JobTimes times;
     times.release = s.due(job.core, job.task, job.job);
     times.ready = static_cast<Time>(job.release);
     times.start = static_cast<Time>(job.start);

@@ -499,18 +499,18 @@ class TestCommands:
 MUTANTS = {
     "what is due at the request is released": (
         "include/consort/app/executive.hpp",
-        "releases.cause() >= port_->until()) {\n                releases_",
-        "releases.cause() > port_->until()) {\n                releases_",
+        "releases.cause() >= port().until()) {\n                *link",
+        "releases.cause() > port().until()) {\n                *link",
     ),
     "a job under way is not waited for": (
         "include/consort/app/executive.hpp",
-        "if (states_[t].phase != Phase::idle) {",
-        "if (false) {",
+        "return !busy() && running_ == never;",
+        "return waiting_ == nullptr;",
     ),
     "a release that jitter holds back is not waited for": (
         "include/consort/app/executive.hpp",
-        "        return releases_.empty();",
-        "        return true;",
+        "return !busy() && running_ == never;",
+        "return ready_ == nullptr && away_ == nullptr && running_ == never;",
     ),
     "a worker that still computes is not waited for": (
         "ports/virtual/src/core.hpp",

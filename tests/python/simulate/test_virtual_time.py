@@ -185,29 +185,29 @@ def test_of_a_hundred_thousand_systems(tmp_path):
 # A rule of the executive, of its dispatcher, of its kernel or of the clock, and another one in its place.
 MUTANTS = {
     "an equally urgent job preempts": (
-        "include/consort/app/dispatch.hpp",
-        "ready_.top_key().key < top_->key",
-        "ready_.top_key().key <= top_->key",
+        "include/consort/app/executive.hpp",
+        "ready_->key < running_;",
+        "ready_->key <= running_;",
     ),
     "of equally urgent jobs the last comes first": (
-        "include/consort/app/dispatch.hpp",
-        "{key, order_++}",
-        "{key, ~order_++}",
+        "include/consort/app/executive.hpp",
+        "before->next->key <= task.key",
+        "before->next->key < task.key",
     ),
     "non-preemptive cores preempt": (
-        "include/consort/app/dispatch.hpp",
-        "policy_ != Dispatch::fixed_priority_non_preemptive &&",
-        "true &&",
+        "include/consort/app/executive.hpp",
+        "policy_ == plan::Policy::fixed_priority ? plan.threshold : 0;",
+        "plan.threshold;",
     ),
     "a job given up stays on the stack": (
-        "include/consort/app/dispatch.hpp",
-        "frames_[part]->signal = Frame::Signal::withdrawn;",
+        "ports/virtual/include/consort/virtual/timed_executive.hpp",
+        "task.frame->signal = Frame::Signal::withdrawn;",
         "",
     ),
     "what was preempted goes on before others are seen": (
-        "include/consort/app/dispatch.hpp",
-        "host_->settle();\n            top_ = frame.below;",
-        "top_ = frame.below;\n            host_->settle();",
+        "ports/virtual/include/consort/virtual/timed_executive.hpp",
+        "port().decide();",
+        "",
     ),
     "a completion is followed at once": (
         "ports/virtual/src/core.hpp",
@@ -228,7 +228,7 @@ MUTANTS = {
         "ports/virtual/src/machine.cpp",
         "        clock_.stage = Stage::completing;\n        for (ReleasingCore* core : releasing_) {",
         "        clock_.stage = Stage::handling;\n        for (ReleasingCore* core : releasing_) {\n"
-        "            if (core->armed() <= now) {\n                core->executive().release_jobs();\n"
+        "            if (core->armed() <= now) {\n                core->release_jobs();\n"
         "            }\n        }\n"
         "        clock_.stage = Stage::completing;\n        for (ReleasingCore* core : releasing_) {",
     ),
@@ -236,7 +236,7 @@ MUTANTS = {
         "ports/virtual/src/machine.cpp",
         "            while (!messages_.empty() && messages_.front().at == now) {",
         "            for (ReleasingCore* core : releasing_) {\n"
-        "                core->executive().end_waits();\n            }\n"
+        "                core->end_waits();\n            }\n"
         "            while (!messages_.empty() && messages_.front().at == now) {",
     ),
     "a stop a tick late": (
@@ -246,27 +246,27 @@ MUTANTS = {
     ),
     "earliest deadline first goes by priority": (
         "include/consort/app/executive.hpp",
-        "settings_.policy == Dispatch::edf ?",
-        "settings_.policy != Dispatch::edf ?",
+        "policy_ != plan::Policy::edf",
+        "policy_ == plan::Policy::edf",
     ),
     "a fallback begins earlier": (
-        "include/consort/app/executive.hpp",
-        "after(r.nominal(), plan.give_up)",
-        "after(r.nominal(), plan.give_up - plan.give_up / 16)",
+        "ports/virtual/include/consort/virtual/timed_executive.hpp",
+        "app::after(task.job.release, plan.give_up)",
+        "app::after(task.job.release, plan.give_up - plan.give_up / 16)",
     ),
     "a late answer is not noted": (
-        "include/consort/app/executive.hpp",
-        "s.late_answer = true;",
-        "s.late_answer = false;",
+        "ports/virtual/include/consort/virtual/timed_executive.hpp",
+        "task.late_answer = true;",
+        "task.late_answer = false;",
     ),
     "releases are skipped a tick early": (
         "include/consort/app/executive.hpp",
-        "if (!plan.skips || now <= limit(s)) {",
-        "if (!plan.skips || now < limit(s)) {",
+        "if (now > task.last_begin) [[unlikely]] {",
+        "if (now >= task.last_begin) [[unlikely]] {",
     ),
     "waiting costs nothing where cores spin": (
-        "include/consort/app/executive.hpp",
-        "if (s.phase != Phase::away || !keeps(s)) {",
+        "ports/virtual/include/consort/virtual/timed_executive.hpp",
+        "if (part == Part::last || !keeps(task)) {",
         "if (true) {",
     ),
     "the worker takes the last of equals": (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One core of a plan on bare metal: the executive (consort/app/periodic.hpp) with the core's clock and
+// One core of a plan on bare metal: the executive (consort/app/executive.hpp) with the core's clock and
 // timer. Jobs run to completion on one stack; where there is a timer interrupt it dispatches what is more
 // urgent on top. Each task records into a ring of its own, which the host reads.
 //
@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "consort/app/periodic.hpp"
+#include "consort/app/executive.hpp"
 #include "consort/bare/core_run.hpp"
 
 namespace consort::bare {
@@ -37,7 +37,7 @@ template <class Values>
 using CoreReleases =
     app::ReleasesBy<const app::plan::Task*, app::ReleaseForms{Values::sporadic, Values::jitter, false}>;
 template <class Values>
-struct CoreTask : app::PeriodicTask<CoreReleases<Values>>, Departure<Values::sleeps> {
+struct CoreTask : app::Task<CoreReleases<Values>, Values::sleeps>, Departure<Values::sleeps> {
     bool (*computation)(void* self, Runner& runner) noexcept = nullptr;
     void* self = nullptr;
     Runner runner;
@@ -47,7 +47,7 @@ struct CoreTask : app::PeriodicTask<CoreReleases<Values>>, Departure<Values::sle
 // Values: see CoreRun. The executive's instants are ticks of the core's clock. Timer: the core's, or what
 // stands for it (consort/bare/synchronize.hpp).
 template <class Values, std::uint32_t tasks, class Timer = CoreTimer>
-class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks, Timer>, CoreTask<Values>>,
+class CoreExecutive : public app::Executive<CoreExecutive<Values, tasks, Timer>, CoreTask<Values>>,
                       public CoreRun<Values, tasks, Timer> {
     using Run = CoreRun<Values, tasks, Timer>;
 
@@ -167,16 +167,8 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks,
     void disable() noexcept { Timer::disable(); }
 
   private:
-    [[nodiscard]] app::Dispatch policy() const noexcept {
-        using app::Dispatch, app::plan::Policy;
-        constexpr auto same = [](Policy policy, Dispatch dispatch) {
-            return static_cast<std::uint8_t>(policy) == static_cast<std::uint8_t>(dispatch);
-        };
-        static_assert(same(Policy::fixed_priority, Dispatch::fixed_priority) &&
-                      same(Policy::fixed_priority_non_preemptive, Dispatch::fixed_priority_non_preemptive) &&
-                      same(Policy::edf, Dispatch::edf));
-        return static_cast<Dispatch>(
-            image_.core(0, static_cast<std::uint32_t>(core_value(block_, Core::number))).policy);
+    [[nodiscard]] app::plan::Policy policy() const noexcept {
+        return image_.core(0, static_cast<std::uint32_t>(core_value(block_, Core::number))).policy;
     }
     void begin_job(Task& task, app::Time now) const noexcept {
         const auto start = static_cast<Ticks>(now);

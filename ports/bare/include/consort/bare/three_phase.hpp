@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "consort/app/dispatch.hpp"
 #include "consort/bare/core_run.hpp"
 #include "consort/bare/stand_in.hpp"
 #include "consort/spm.hpp"

@@ -28,10 +28,7 @@ inline Core core_of(const app::plan::Core& from) {
     core.kind = from.policy == app::plan::Policy::worker        ? CoreKind::worker
                 : from.policy == app::plan::Policy::three_phase ? CoreKind::three_phase
                                                                 : CoreKind::releasing;
-    core.policy = from.policy == app::plan::Policy::edf ? app::Dispatch::edf
-                  : from.policy == app::plan::Policy::fixed_priority_non_preemptive
-                      ? app::Dispatch::fixed_priority_non_preemptive
-                      : app::Dispatch::fixed_priority;
+    core.policy = from.policy;
     core.context_switch = from.context_switch;
     core.spins = from.wait == app::plan::Wait::spin;
     core.oldest_first = from.service == app::plan::Service::oldest_first;

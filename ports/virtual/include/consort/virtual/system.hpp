@@ -8,20 +8,18 @@
 #include <span>
 #include <vector>
 
-#include "consort/app/executive.hpp"
 #include "consort/app/mode_change.hpp"
 #include "consort/app/plan.hpp"
 #include "consort/task/job.hpp"
+#include "consort/virtual/timed_executive.hpp"
 
 namespace consort::virtual_time {
-
-using app::Time;
 
 enum class CoreKind : std::uint8_t { releasing, worker, three_phase };
 
 struct Core {
     CoreKind kind = CoreKind::releasing;
-    app::Dispatch policy = app::Dispatch::fixed_priority;
+    app::plan::Policy policy = app::plan::Policy::fixed_priority;
     Time context_switch = 0;    // before a part begins and before it goes on after a preemption
     bool spins = false;         // while a job waits, its core does nothing less urgent
     bool oldest_first = false;  // a worker serves the oldest request, not the most urgent one
@@ -37,7 +35,7 @@ struct Dma {
 // The row of a task that is released by time, computed by its core, and no more.
 [[nodiscard]] constexpr app::plan::Task plain_row() {
     app::plan::Task row{};
-    row.worker = row.arrival = row.threshold = app::plan::none;
+    row.worker = row.arrival = app::plan::none;
     row.period = row.deadline = row.give_up = row.bcet = row.wcet = 1;
     return row;
 }
@@ -154,14 +152,14 @@ class Observer {
   public:
     virtual ~Observer() = default;
     // A job begins at `now`; a three-phase job's load does.
-    virtual void begun(std::uint32_t task, const app::JobTimes& job, Time now);
+    virtual void begun(std::uint32_t task, const JobTimes& job, Time now);
     // A job is over, or its release was skipped. One that is given up before it began is over before it
     // begins.
-    virtual void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved, Time now);
+    virtual void finished(std::uint32_t task, const JobTimes& job, const Transfers& moved, Time now);
     // The job's input is block `sequence` of the channel (0: none is there yet).
     virtual void read(std::uint32_t task, std::uint32_t seq, std::uint32_t channel, std::uint64_t sequence);
     // The block that released the job came so long before the job was due. After begun().
-    virtual void early(std::uint32_t task, const app::JobTimes& job, Time by);
+    virtual void early(std::uint32_t task, const JobTimes& job, Time by);
     // A change of mode is complete: entered() follows.
     virtual void changed(const app::ModeChanged& change);
     // The mode's jobs are released from now on; also at the beginning of a run with modes.

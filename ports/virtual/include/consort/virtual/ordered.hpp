@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace consort::app {
+namespace consort::virtual_time {
 
 // `Key` is ordered by <; of equal keys the smaller item comes first. All operations take at most
 // 2 * log2(n) comparisons, so their longest duration is known.
@@ -105,4 +105,4 @@ class Ordered {
     std::uint32_t count_ = 0;
 };
 
-}  // namespace consort::app
+}  // namespace consort::virtual_time

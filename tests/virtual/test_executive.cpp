@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The executive for periodic tasks does what the general one does: the same jobs, instants and preemptions of
-// random task sets, overloaded ones too, under each policy; also where jobs leave the core for a worker.
+// The executive as boards compile it does what it does in virtual time, whose jobs are compared with the
+// simulator's: the same jobs, instants and preemptions of random task sets, overloaded ones too, under each
+// policy; also where jobs leave the core for a worker.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,12 +13,13 @@
 #include <vector>
 
 #include "consort/app/executive.hpp"
-#include "consort/app/periodic.hpp"
+#include "consort/virtual/timed_executive.hpp"
 #include "fewer.hpp"
 
 namespace {
 
 using namespace consort::app;
+using namespace consort::virtual_time;
 
 struct Planned {
     plan::Task plan{};
@@ -33,7 +35,7 @@ struct Planned {
 
 struct Case {
     std::vector<Planned> tasks;
-    Dispatch policy = Dispatch::fixed_priority;
+    plan::Policy policy = plan::Policy::fixed_priority;
     Time until = 0;
     std::uint64_t seed = 0;
     // The job that ends the run; tasks.size(): none.
@@ -94,7 +96,7 @@ class Core {
             length -= step;
         }
     }
-    void run() {
+    void run_all() {
         for (;;) {
             host().dispatch_all();
             if (event() == never) {
@@ -145,89 +147,89 @@ class Core {
     std::vector<Answer> answers_;
 };
 
-class General : public Core<General> {
+// Jobs that are stretches of time, which may be given up in their midst: those of virtual time.
+class Timed : public Core<Timed>, public TimedExecutive<Timed> {
   public:
-    explicit General(const Case& of) : Core(of), executive_(*this) {
-        const std::size_t n = of.tasks.size();
-        for (std::uint32_t t = 0; t < n; ++t) {
+    explicit Timed(const Case& of) : Core(of), tasks_(of.tasks.size()) {
+        for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
             const Planned& from = of.tasks[t];
-            Executive<General>::State& made = states_.emplace_back();
-            made.plan = &from.plan;
-            made.draw = Draw(of.seed, t);
-            ReleaseRule rule{from.plan.period, from.plan.extra_gap, from.plan.offset, from.plan.jitter};
-            made.releases = Releases(rule, made.draw, Spread::edges);
-            made.executions = from.lengths.data();
-            made.execution_count = from.lengths.size();
+            tasks_[t].plan = &from.plan;
+            tasks_[t].id = t;
+            tasks_[t].draw = Draw(of.seed, t);
+            const ReleaseRule rule{from.plan.period, from.plan.extra_gap, from.plan.offset, from.plan.jitter};
+            tasks_[t].releases = Releases(rule, tasks_[t].draw, Spread::edges);
+            tasks_[t].executions = from.lengths.data();
+            tasks_[t].execution_count = from.lengths.size();
         }
-        frames_.resize(n);
-        ready_.resize(n);
-        releases_.resize(n);
-        waits_.resize(2 * n);
-        executive_.start(static_cast<std::uint32_t>(n),
-                         {.policy = of.policy, .seed = of.seed, .arrival = Spread::edges},
-                         {states_.data(), frames_.data(), ready_.data(), releases_.data(), waits_.data()});
+        TimedExecutive::start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()), {.policy = of.policy},
+                              0);
     }
-    void due() { executive_.timer(); }
-    void answered(std::uint32_t task, std::uint32_t seq) { executive_.answer(task, seq); }
+    using Core::disable;
+    using Core::enable;
+    using Core::now;
+    using Core::until;
+    void due() { timer(); }
+    void answered(std::uint32_t task, std::uint32_t seq) { answer(task, seq); }
     void preempt() {
-        if (executive_.dispatcher().preempts()) {
-            executive_.preempted(*executive_.dispatcher().top());
-            executive_.dispatcher().dispatch();
+        if (preempts()) {
+            ++top()->task->job.preemptions;
+            dispatch();
         }
     }
-    void dispatch_all() { executive_.dispatcher().dispatch(); }
+    void dispatch_all() { dispatch(); }
 
-    void begin(Frame&) noexcept {}
-    void execute(Frame& frame, Phase phase, Time length) noexcept {
+    void arm_at(Time at) noexcept { Core::arm(at); }
+    void switched() noexcept {}
+    void spend(Frame& frame, Time length) noexcept {
+        TimedTask& task = *frame.task;
         compute(length);
-        const bool last = phase != Phase::first || !of_.tasks[frame.part].leaves();
-        if (last && ends_run(frame.part, executive_.job(frame.part).seq)) {
-            stop();
+        const bool last = task.phase != Phase::first || !of_.tasks[task.id].leaves();
+        if (last && ends_run(task.id, task.job.seq)) {
+            Core::stop();
         }
     }
-    void wait(Frame&) noexcept {}
-    void send(std::uint32_t task, const JobTimes& job) noexcept { expect(task, job.seq); }
-    void begun(std::uint32_t, const JobTimes&) noexcept {}
-    void finished(std::uint32_t task, const JobTimes& job) noexcept {
-        log.rows.emplace_back(task, job.seq, job.start, job.finish);
+    void end() noexcept { Core::stop(); }
+    void decide() noexcept { Core::settle(); }
+    void send(const TimedTask& task, const JobTimes& job) noexcept { expect(task.id, job.seq); }
+    void begun(const TimedTask&, const JobTimes&) noexcept {}
+    void finished(const TimedTask& task, const JobTimes& job) noexcept {
+        log.rows.emplace_back(task.id, job.seq, job.start, job.finish);
         log.preemptions += job.preemptions;
         const bool fell_back = (job.status & consort::job_status::fallback) != 0;
         fallbacks += fell_back ? 1 : 0;
         abandons = abandons || (fell_back && job.sent == absent);
     }
     std::uint64_t fallbacks = 0;
-    // A job was given up before its first part had ended. What is on a core's one stack cannot leave it.
+    // A job was given up before its first part had ended. On a board that runs to its end all the same.
     bool abandons = false;
 
   private:
-    Executive<General> executive_;
-    std::vector<Executive<General>::State> states_;
-    std::vector<Frame*> frames_;
-    std::vector<Executive<General>::Dispatching::Cell> ready_;
-    std::vector<Executive<General>::Timers::Cell> releases_, waits_;
+    std::vector<TimedTask> tasks_;
 };
 
 using Drawn = ReleasesBy<const plan::Task*, ReleaseForms{.others = false}>;
-struct Numbered : PeriodicTask<Drawn> {
+template <bool parts>
+struct Numbered : consort::app::Task<Drawn, parts> {
     std::uint32_t number = 0;
     Time began = 0;
     bool here = false;             // the answer to the job in hand
     std::uint32_t answered = ~0U;  // the last job that an answer came to
 };
 
-// `parts`: whether jobs may leave the core.
+// Jobs that are code, as on a board. `parts`: whether jobs may leave the core.
 template <bool parts>
-class Periodic : public Core<Periodic<parts>>, public PeriodicExecutive<Periodic<parts>, Numbered> {
-    using Base = Core<Periodic>;
+class Coded : public Core<Coded<parts>>, public Executive<Coded<parts>, Numbered<parts>> {
+    using Base = Core<Coded>;
     using Base::of_;
-    friend PeriodicExecutive<Periodic, Numbered>;
+    using Numbered = ::Numbered<parts>;
+    friend Executive<Coded, Numbered>;
 
   public:
     using Base::compute;
     using Base::log;
     using Base::now;
 
-    explicit Periodic(const Case& of) : Base(of), tasks_(of.tasks.size()) {
+    explicit Coded(const Case& of) : Base(of), tasks_(of.tasks.size()) {
         for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
             tasks_[t].number = t;
             tasks_[t].plan = &of.tasks[t].plan;
@@ -287,7 +289,7 @@ Case random_case(std::uint64_t seed, bool leave) {
         return std::uniform_int_distribution<Time>(low, high)(random);
     };
     Case made;
-    made.policy = static_cast<Dispatch>(between(0, 2));
+    made.policy = static_cast<plan::Policy>(between(0, 2));
     made.until = between(1, 300);
     made.seed = seed;
     const Time tasks = between(1, 6);
@@ -302,9 +304,9 @@ Case random_case(std::uint64_t seed, bool leave) {
         one.plan.jitter = between(0, 1) * between(1, 2 * one.plan.period);
         one.plan.deadline = between(1, 2 * one.plan.period);
         const Time key = between(2, 5);
-        const Time level = made.policy == Dispatch::fixed_priority                  ? key - between(0, 2)
-                           : made.policy == Dispatch::fixed_priority_non_preemptive ? 0
-                                                                                    : key;
+        const Time level = made.policy == plan::Policy::fixed_priority                  ? key - between(0, 2)
+                           : made.policy == plan::Policy::fixed_priority_non_preemptive ? 0
+                                                                                        : key;
         one.plan.rank = static_cast<std::uint32_t>(key);
         one.plan.threshold = static_cast<std::uint32_t>(level);
         for (Time n = between(1, 5); n != 0; --n) {
@@ -339,26 +341,26 @@ template <bool parts>
 void compare(std::uint64_t seeds, Seen& seen) {
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         const Case of = random_case(seed, parts);
-        General general(of);
-        general.run();
-        if (general.abandons) {
+        Timed timed(of);
+        timed.run_all();
+        if (timed.abandons) {
             ++seen.abandoned;
             continue;
         }
-        Periodic<parts> periodic(of);
-        periodic.run();
-        periodic.end();
-        ASSERT_EQ(general.log, periodic.log) << "seed " << seed;
-        for (const Row& row : general.log.rows) {
+        Coded<parts> coded(of);
+        coded.run_all();
+        coded.end();
+        ASSERT_EQ(timed.log, coded.log) << "seed " << seed;
+        for (const Row& row : timed.log.rows) {
             seen.unserved += std::get<2>(row) == absent ? 1 : 0;
             seen.left += of.tasks[std::get<0>(row)].leaves() ? 1 : 0;
         }
-        seen.preempted += general.log.preemptions;
-        seen.fallbacks += general.fallbacks;
+        seen.preempted += timed.log.preemptions;
+        seen.fallbacks += timed.fallbacks;
     }
 }
 
-TEST(Periodic, EqualsTheGeneralExecutive) {
+TEST(Executive, RunsCodeAsItRunsStretchesOfTime) {
     Seen seen;
     compare<false>(2 * systems, seen);
     // Each feature under comparison did happen.
@@ -366,7 +368,7 @@ TEST(Periodic, EqualsTheGeneralExecutive) {
     EXPECT_GT(seen.preempted, systems);
 }
 
-TEST(Periodic, EqualsTheGeneralExecutiveWhereJobsLeaveTheCore) {
+TEST(Executive, RunsCodeThatLeavesTheCoreAsItRunsStretchesOfTime) {
     Seen seen;
     compare<true>(3 * systems, seen);
     EXPECT_GT(seen.unserved, systems);
