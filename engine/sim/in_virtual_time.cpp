@@ -21,6 +21,10 @@ app::plan::Policy policy_of(Policy policy) {
             return app::plan::Policy::fixed_priority_non_preemptive;
         case Policy::edf:
             return app::plan::Policy::edf;
+        case Policy::worker:
+            return app::plan::Policy::worker;
+        case Policy::three_phase:
+            return app::plan::Policy::three_phase;
         default:
             return app::plan::Policy::fixed_priority;
     }
@@ -47,14 +51,11 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
         throw std::invalid_argument("core " + std::to_string(index) +
                                     ": in virtual time a preempted job loads nothing again");
     }
-    virtual_time::Core made;
-    made.kind = core.policy == Policy::worker        ? virtual_time::CoreKind::worker
-                : core.policy == Policy::three_phase ? virtual_time::CoreKind::three_phase
-                                                     : virtual_time::CoreKind::releasing;
+    virtual_time::Core made{};
     made.policy = policy_of(core.policy);
     made.context_switch = core.context_switch;
-    made.spins = core.keeps;
-    made.oldest_first = !core.by_priority;
+    made.wait = core.keeps ? app::plan::Wait::spin : app::plan::Wait::sleep;
+    made.service = core.by_priority ? app::plan::Service::by_rank : app::plan::Service::oldest_first;
     made.dma = core.dma;
     made.slot = core.slot;
     if (core.policy != Policy::three_phase) {
@@ -212,7 +213,8 @@ virtual_time::System for_virtual_time(const System& system, const Settings& sett
         made.cores.push_back(core_of(system, c));
     }
     for (const Dma& dma : system.dmas) {
-        made.dmas.push_back({dma.round_robin});
+        made.dmas.push_back(
+            {dma.round_robin ? app::plan::Arbitration::round_robin : app::plan::Arbitration::tdma});
     }
     Priorities priorities;
     Priorities at_workers;

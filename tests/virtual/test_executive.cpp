@@ -51,6 +51,14 @@ struct Log {
     friend bool operator==(const Log&, const Log&) = default;
 };
 
+// A core whose masters sleep.
+consort::app::plan::Core sleeping(plan::Policy policy) {
+    consort::app::plan::Core core{};
+    core.policy = policy;
+    core.wait = plan::Wait::sleep;
+    return core;
+}
+
 // A core in virtual time: a job's length passes with interrupts enabled.
 template <class Host>
 class Core {
@@ -161,8 +169,8 @@ class Timed : public Core<Timed>, public TimedExecutive<Timed> {
             tasks_[t].executions = from.lengths.data();
             tasks_[t].execution_count = from.lengths.size();
         }
-        TimedExecutive::start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()), {.policy = of.policy},
-                              0);
+        TimedExecutive::start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()), sleeping(of.policy),
+                              Spread::uniform, Spread::edges, 0);
     }
     using Core::disable;
     using Core::enable;

@@ -23,6 +23,7 @@ using namespace consort::virtual_time;
 using consort::Job;
 using consort::Operation;
 using consort::Ticks;
+using consort::app::plan::Wait;
 
 Task periodic(std::uint32_t core, Time period, Time execution, std::uint32_t rank) {
     Task task;
@@ -34,7 +35,7 @@ Task periodic(std::uint32_t core, Time period, Time execution, std::uint32_t ran
     return task;
 }
 
-System one_core(consort::app::plan::Policy policy, Time context_switch = 0) {
+System one_core(Policy policy, Time context_switch = 0) {
     System system;
     system.cores.push_back({});
     system.cores[0].policy = policy;
@@ -63,7 +64,7 @@ Trace run(const System& system, Time duration) {
 }
 
 TEST(Machine, PreemptsOnOneStack) {
-    System system = one_core(consort::app::plan::Policy::fixed_priority);
+    System system = one_core(Policy::fixed_priority);
     system.tasks.push_back(periodic(0, 20, 10, 2));
     system.tasks.push_back(periodic(0, 8, 2, 0));
     system.tasks.push_back(periodic(0, 20, 3, 1));
@@ -78,7 +79,7 @@ TEST(Machine, PreemptsOnOneStack) {
 }
 
 TEST(Machine, SwitchesAreNotInterrupted) {
-    System system = one_core(consort::app::plan::Policy::fixed_priority, 2);
+    System system = one_core(Policy::fixed_priority, 2);
     system.tasks.push_back(periodic(0, 20, 4, 1));
     system.tasks.push_back(periodic(0, 20, 1, 0));
     system.tasks[1].plan.offset = 1;
@@ -90,11 +91,11 @@ TEST(Machine, SwitchesAreNotInterrupted) {
 }
 
 TEST(Machine, SendsWaitsReceives) {
-    System system = one_core(consort::app::plan::Policy::fixed_priority);
+    System system = one_core(Policy::fixed_priority);
     system.cores.push_back({});
-    system.cores[1].kind = CoreKind::worker;
+    system.cores[1].policy = Policy::worker;
     for (const bool spins : {false, true}) {
-        system.cores[0].spins = spins;
+        system.cores[0].wait = spins ? Wait::spin : Wait::sleep;
         system.tasks.clear();
         Task task = periodic(0, 40, 5, 0);
         task.plan.worker = 1;
@@ -119,7 +120,7 @@ TEST(Machine, SendsWaitsReceives) {
 
 TEST(Machine, RunsAgainTheSame) {
     Machine machine;
-    System system = one_core(consort::app::plan::Policy::edf, 1);
+    System system = one_core(Policy::edf, 1);
     for (const Time period : {7, 11, 13}) {
         system.tasks.push_back(periodic(0, period, 3, 0));
         system.tasks.back().plan.jitter = 5;
@@ -137,7 +138,7 @@ TEST(Machine, RunsAgainTheSame) {
 }
 
 TEST(Machine, SkipsWhatCannotBeServed) {
-    System system = one_core(consort::app::plan::Policy::fixed_priority);
+    System system = one_core(Policy::fixed_priority);
     system.tasks.push_back(periodic(0, 10, 1, 1));
     system.tasks[0].plan.skips = true;
     system.tasks.push_back(periodic(0, 100, 35, 0));
@@ -228,7 +229,7 @@ TEST(Data, UnderLetIsThatOfTheStepsInLogicalOrder) {
         System system;
         system.cores.resize(static_cast<std::size_t>(between(1, 3)));
         for (Core& core : system.cores) {
-            core.policy = static_cast<consort::app::plan::Policy>(between(0, 2));
+            core.policy = static_cast<Policy>(between(0, 2));
         }
         const int tasks = between(2, 6);
         for (int t = 0; t < tasks; ++t) {
@@ -268,7 +269,7 @@ void refused(const System& system, const std::string& what) {
 }
 
 TEST(Machine, RefusesWhatItCannotRun) {
-    System system = one_core(consort::app::plan::Policy::fixed_priority);
+    System system = one_core(Policy::fixed_priority);
     system.tasks.push_back(periodic(1, 10, 1, 1));
     refused(system, "task 0: there is no such core");
     system.tasks[0] = periodic(0, 0, 1, 1);
@@ -276,7 +277,7 @@ TEST(Machine, RefusesWhatItCannotRun) {
     system.tasks[0] = periodic(0, 10, 1, 1);
     system.tasks[0].plan.worker = 0;
     refused(system, "task 0: an offloaded task needs a worker's core");
-    system.cores[0].kind = CoreKind::three_phase;
+    system.cores[0].policy = Policy::three_phase;
     system.cores[0].slot = 3;
     refused(system, "core 0: there is no such DMA");
     system.dmas.push_back({});
@@ -292,7 +293,7 @@ TEST(Machine, RefusesWhatItCannotRun) {
 }
 
 TEST(Machine, SaysThatATimeLeftItsRange) {
-    System system = one_core(consort::app::plan::Policy::fixed_priority);
+    System system = one_core(Policy::fixed_priority);
     for (std::uint32_t i = 0; i < 8; ++i) {
         system.tasks.push_back(periodic(0, 10, (Time{1} << 60) - 1, i));
     }
@@ -302,7 +303,7 @@ TEST(Machine, SaysThatATimeLeftItsRange) {
 TEST(Machine, SaysThatAThreePhaseCoreIsOverloaded) {
     System system;
     system.cores.push_back({});
-    system.cores[0].kind = CoreKind::three_phase;
+    system.cores[0].policy = Policy::three_phase;
     system.cores[0].slot = 1;
     system.dmas.push_back({});
     system.tasks.push_back(periodic(0, 1, 100, 1));

@@ -81,8 +81,8 @@ class ReleasingCore : public Processor, public TimedExecutive<ReleasingCore> {
         tasks_ = std::move(tasks);
         Processor::begin(
             id, core.context_switch, [](void* self) { static_cast<ReleasingCore*>(self)->loop(); }, this);
-        TimedExecutive::start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()),
-                              {core.policy, core.spins, settings.execution, settings.arrival}, 0);
+        TimedExecutive::start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()), core,
+                              settings.execution, settings.arrival, 0);
     }
 
     [[nodiscard]] Time armed() const noexcept { return armed_; }
@@ -197,7 +197,7 @@ class WorkerCore : public Processor {
 
     void start(std::uint16_t id, const Core& core, std::size_t tasks) {
         memory_.resize(tasks);
-        requests_ = app::Requests(memory_.data(), core.oldest_first);
+        requests_ = app::Requests(memory_.data(), core.service == app::plan::Service::oldest_first);
         idle_ = true;
         Processor::begin(
             id, 0, [](void* self) { static_cast<WorkerCore*>(self)->loop(); }, this);

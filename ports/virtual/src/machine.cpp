@@ -76,26 +76,26 @@ void check_task(const System& system, std::size_t i, bool observed) {
     }
     require(!observed || takes_time(t), "task", i,
             "where data is followed, a step's execution time must be above 0");
-    const CoreKind kind = system.cores[t.computed_on()].kind;
+    const Policy policy = system.cores[t.computed_on()].policy;
     if (t.arrival) {
         require(t.arrival->writer < system.tasks.size() && t.arrival->writer != i, "task", i,
                 "another task writes the blocks that release it");
-        require(kind != CoreKind::three_phase &&
-                    system.cores[system.tasks[t.arrival->writer].computed_on()].kind != CoreKind::three_phase,
+        require(policy != Policy::three_phase &&
+                    system.cores[system.tasks[t.arrival->writer].computed_on()].policy != Policy::three_phase,
                 "task", i, "no three-phase task writes blocks that release others, or is released by them");
         require(p.offset == 0 && p.extra_gap == 0 && t.releases.empty(), "task", i,
                 "a task that blocks release has no other releases");
     }
     if (t.offloaded()) {
-        require(kind == CoreKind::worker, "task", i, "an offloaded task needs a worker's core");
-        require(system.cores[p.core].kind == CoreKind::releasing, "task", i,
+        require(policy == Policy::worker, "task", i, "an offloaded task needs a worker's core");
+        require(releases_tasks(system.cores[p.core]), "task", i,
                 "a master's core has fixed priorities or earliest deadline first");
         require(takes_time(t), "task", i, "the execution time of an offloaded task must be above 0");
         require(p.suspension == 0, "task", i, "an offloaded task has no other suspension");
         return;
     }
-    require(kind != CoreKind::worker, "task", i, "a worker's core takes offloaded tasks only");
-    if (kind == CoreKind::three_phase) {
+    require(policy != Policy::worker, "task", i, "a worker's core takes offloaded tasks only");
+    if (policy == Policy::three_phase) {
         require(p.suspension == 0, "task", i, "a three-phase task does not suspend itself");
         require(!p.skips, "task", i, "a three-phase task does not skip releases");
         require(p.load <= system.cores[p.core].slot && p.unload <= system.cores[p.core].slot, "task", i,
@@ -119,7 +119,7 @@ void check(const System& system, const Settings& settings, bool observed) {
         const Core& core = system.cores[c];
         require(in_range(core.context_switch), "core", c,
                 "the context switch must be 0 or more and below 2^60");
-        if (core.kind != CoreKind::three_phase) {
+        if (core.policy != Policy::three_phase) {
             continue;
         }
         require(core.dma < system.dmas.size(), "core", c, "there is no such DMA");
@@ -176,7 +176,7 @@ void check_modes(const Modes& given, const Settings& settings, bool observed) {
             continue;
         }
         for (const Core& core : modes[m].cores) {
-            require(core.kind != CoreKind::three_phase, "mode", m, "a three-phase core changes no mode");
+            require(core.policy != Policy::three_phase, "mode", m, "a three-phase core changes no mode");
         }
         for (const Task& task : modes[m].tasks) {
             require(!task.arrival, "mode", m, "blocks that release tasks belong to no mode");
@@ -375,9 +375,9 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         worker_of_.assign(system.cores.size(), nullptr);
         start_arrivals();
         for (std::uint32_t c = 0; c < system.cores.size(); ++c) {
-            if (system.cores[c].kind == CoreKind::releasing) {
+            if (releases_tasks(system.cores[c])) {
                 start_releasing(c);
-            } else if (system.cores[c].kind == CoreKind::worker) {
+            } else if (system.cores[c].policy == Policy::worker) {
                 start_worker(c);
             }
         }
@@ -447,7 +447,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     void start_scratchpads(std::uint32_t d) {
         std::vector<std::uint32_t> cores;
         for (std::uint32_t c = 0; c < system_->cores.size(); ++c) {
-            if (system_->cores[c].kind == CoreKind::three_phase && system_->cores[c].dma == d) {
+            if (system_->cores[c].policy == Policy::three_phase && system_->cores[c].dma == d) {
                 cores.push_back(c);
             }
         }

@@ -96,7 +96,7 @@ class Scratchpads {
         system_ = &system;
         settings_ = &settings;
         cores_ = std::move(cores);
-        round_robin_ = system.dmas[dma].round_robin;
+        round_robin_ = system.dmas[dma].arbitration == app::plan::Arbitration::round_robin;
         slots_.clear();
         local_.clear();
         next_step_ = dma_end_ = app::never;

@@ -23,20 +23,6 @@ struct Given {
 
 namespace detail {
 
-inline Core core_of(const app::plan::Core& from) {
-    Core core;
-    core.kind = from.policy == app::plan::Policy::worker        ? CoreKind::worker
-                : from.policy == app::plan::Policy::three_phase ? CoreKind::three_phase
-                                                                : CoreKind::releasing;
-    core.policy = from.policy;
-    core.context_switch = from.context_switch;
-    core.spins = from.wait == app::plan::Wait::spin;
-    core.oldest_first = from.service == app::plan::Service::oldest_first;
-    core.dma = from.dma;
-    core.slot = from.slot;
-    return core;
-}
-
 // The writer and the readers of each channel, in any mode. What a device writes is followed by no machine.
 inline std::vector<Channel> channels_of(const app::plan::Image& image) {
     using app::plan::Table;
@@ -91,10 +77,10 @@ inline std::vector<Channel> channels_of(const app::plan::Image& image) {
         System& mode = given.modes.modes.emplace_back();
         mode.channels = channels;
         for (std::uint32_t c = 0; c < head.cores; ++c) {
-            mode.cores.push_back(detail::core_of(image.core(m, c)));
+            mode.cores.push_back(image.core(m, c));
         }
         for (std::uint32_t d = 0; d < image.count(Table::dmas); ++d) {
-            mode.dmas.push_back({image.dma(d).arbitration == app::plan::Arbitration::round_robin});
+            mode.dmas.push_back(image.dma(d));
         }
         for (std::uint32_t t = 0; t < head.tasks; ++t) {
             const app::plan::Task& from = image.task(m, t);

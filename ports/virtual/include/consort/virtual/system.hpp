@@ -15,22 +15,15 @@
 
 namespace consort::virtual_time {
 
-enum class CoreKind : std::uint8_t { releasing, worker, three_phase };
+// As in a plan.
+using app::plan::Core;
+using app::plan::Dma;
+using app::plan::Policy;
 
-struct Core {
-    CoreKind kind = CoreKind::releasing;
-    app::plan::Policy policy = app::plan::Policy::fixed_priority;
-    Time context_switch = 0;    // before a part begins and before it goes on after a preemption
-    bool spins = false;         // while a job waits, its core does nothing less urgent
-    bool oldest_first = false;  // a worker serves the oldest request, not the most urgent one
-    std::uint32_t dma = 0;      // of a three-phase core
-    Time slot = 0;              // of a three-phase core: the longest operation of its own
-};
-
-// Under TDMA the slots of its cores follow one another in the order of the cores, the first one at 0.
-struct Dma {
-    bool round_robin = false;
-};
+// True if the core releases tasks and executes them itself.
+[[nodiscard]] constexpr bool releases_tasks(const Core& core) {
+    return core.policy != Policy::worker && core.policy != Policy::three_phase;
+}
 
 // The row of a task that is released by time, computed by its core, and no more.
 [[nodiscard]] constexpr app::plan::Task plain_row() {

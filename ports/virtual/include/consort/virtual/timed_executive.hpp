@@ -77,14 +77,6 @@ struct Frame {
     Frame* below;
 };
 
-struct TimedSettings {
-    app::plan::Policy policy = app::plan::Policy::fixed_priority;
-    // While a job waits for an answer, its core is kept from what is less urgent.
-    bool spins = false;
-    app::Spread execution = app::Spread::uniform;
-    app::Spread arrival = app::Spread::uniform;
-};
-
 // A port derives from it and has:
 //   now, until, enable, disable
 //            as app::ExecutivePort has them
@@ -106,11 +98,14 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
 
   public:
     // The tasks, in the order of the description, outlive the run.
-    void start(TimedTask* tasks, std::uint32_t count, const TimedSettings& settings, Time begin) noexcept {
-        settings_ = settings;
+    void start(TimedTask* tasks, std::uint32_t count, const app::plan::Core& core, app::Spread execution,
+               app::Spread arrival, Time begin) noexcept {
+        spins_ = core.wait == app::plan::Wait::spin;
+        execution_ = execution;
+        arrival_ = arrival;
         tasks_ = tasks;
         top_ = nullptr;
-        Base::start(tasks, count, settings.policy, begin);
+        Base::start(tasks, count, core.policy, begin);
     }
 
     [[nodiscard]] const TimedTask& task(std::uint32_t t) const noexcept { return tasks_[t]; }
@@ -181,7 +176,7 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
         const app::plan::Task& plan = *task.plan;
         const std::uint64_t number = task.releases.job();
         const app::ExecutionRule rule{plan.bcet, plan.wcet, task.executions, task.execution_count};
-        const Time execution = rule.of(task.draw, settings_.execution, number);
+        const Time execution = rule.of(task.draw, execution_, number);
         task.job = due(task);
         task.job.compute = execution;
         if (task.late_answer) {
@@ -199,9 +194,9 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
         }
         if (plan.suspension != 0) {
             using app::Choice;
-            task.suspended = task.draw(settings_.execution, Choice::suspension, number, 0, plan.suspension);
+            task.suspended = task.draw(execution_, Choice::suspension, number, 0, plan.suspension);
             // Anywhere in the job, also at its very beginning or end.
-            task.remaining = task.draw(settings_.arrival, Choice::split, number, 0, execution);
+            task.remaining = task.draw(arrival_, Choice::split, number, 0, execution);
             task.second = execution - task.remaining;
         }
         return false;
@@ -246,7 +241,7 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
     }
     void gave_up(TimedTask& task) noexcept {
         const bool falls_back = task.plan->on_miss == OnMiss::local_fallback;
-        if (!(falls_back && settings_.spins && task.frame != nullptr && task.frame == top_)) {
+        if (!(falls_back && spins_ && task.frame != nullptr && task.frame == top_)) {
             this->withdraw(task);
             if (task.frame != nullptr) {
                 task.frame->signal = Frame::Signal::withdrawn;
@@ -281,9 +276,7 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
         return tasks_[t].phase == Phase::away && tasks_[t].job.seq == seq;
     }
     // A job that suspends itself gives its core up, whatever the core does for those that wait for an answer.
-    [[nodiscard]] bool keeps(const TimedTask& task) const noexcept {
-        return settings_.spins && task.offloaded();
-    }
+    [[nodiscard]] bool keeps(const TimedTask& task) const noexcept { return spins_ && task.offloaded(); }
     void begin_part(TimedTask& task, Time length) noexcept {
         task.remaining = length;
         if (task.frame != nullptr && keeps(task)) {
@@ -346,7 +339,9 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
         port().finished(task, job);
     }
 
-    TimedSettings settings_{};
+    bool spins_ = false;  // while a job waits for an answer, its core is kept from what is less urgent
+    app::Spread execution_ = app::Spread::uniform;
+    app::Spread arrival_ = app::Spread::uniform;
     TimedTask* tasks_ = nullptr;
     Frame* top_ = nullptr;
     Time armed_ = app::never;
