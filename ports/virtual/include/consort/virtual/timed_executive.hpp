@@ -81,8 +81,7 @@ struct Frame {
 //   now, until, enable, disable
 //            as app::ExecutivePort has them
 //   arm_at   the timer is to call end_waits() and release_jobs(), or timer(), at this instant (`never`: not
-//   at
-//            all)
+//            at all)
 //   switched a part is about to begin on the core: the cost of switching to it
 //   spend    the part's time on the core: so much of it (`never`: a wait), or until its frame has a signal
 //   send     the request of an offloaded job is on its way to its worker
