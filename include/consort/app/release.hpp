@@ -158,19 +158,15 @@ struct ReleaseForms {
     bool others = true;  // given, by blocks, spaced, or those of a task that goes on after a change of mode
 };
 
-namespace detail {
-
-// Stands for member number `number` where it is left out.
+// A member that is left out takes no memory; those of one struct have numbers.
 template <int number>
-struct Left {
-    constexpr Left() noexcept = default;
+struct LeftOut {
+    constexpr LeftOut() noexcept = default;
     template <class... Arguments>
-    constexpr explicit Left(const Arguments&... /*arguments*/) noexcept {}
+    constexpr explicit LeftOut(const Arguments&... /*arguments*/) noexcept {}
 };
 template <bool there, class Member, int number>
-using IfThere = std::conditional_t<there, Member, Left<number>>;
-
-}  // namespace detail
+using IfThere = std::conditional_t<there, Member, LeftOut<number>>;
 
 // The releases of a task, one after another. Rule: ReleaseRule; without `others` also a pointer to what has
 // the members period, extra_gap, offset and jitter, and outlives this.
@@ -304,18 +300,15 @@ class ReleasesBy {
         }
     }
 
-    template <bool there, class Member, int number>
-    using If = detail::IfThere<there, Member, number>;
-
     Rule rule_{};
     Number job_ = 0;
     Time nominal_ = 0;
-    [[no_unique_address]] If<delays, Time, 0> actual_{};
-    [[no_unique_address]] If<draws, Draw, 1> draw_{};
-    [[no_unique_address]] If<draws, Spread, 2> spread_{};
-    [[no_unique_address]] If<forms.others, Time, 3> cause_{};
-    [[no_unique_address]] If<forms.others, Time, 4> earliest_{};  // of a block's job
-    [[no_unique_address]] If<forms.others, Spacing, 5> spacing_{};
+    [[no_unique_address]] IfThere<delays, Time, 0> actual_{};
+    [[no_unique_address]] IfThere<draws, Draw, 1> draw_{};
+    [[no_unique_address]] IfThere<draws, Spread, 2> spread_{};
+    [[no_unique_address]] IfThere<forms.others, Time, 3> cause_{};
+    [[no_unique_address]] IfThere<forms.others, Time, 4> earliest_{};  // of a block's job
+    [[no_unique_address]] IfThere<forms.others, Spacing, 5> spacing_{};
 };
 
 using Releases = ReleasesBy<ReleaseRule>;

@@ -5,7 +5,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 #include "consort/app/plan.hpp"
 #include "consort/app/release.hpp"
@@ -34,7 +33,7 @@ struct Task {
     Task* next = nullptr;
     bool late = false;
     bool away = false;  // its job has left the core: what is to come is its second part
-    [[no_unique_address]] std::conditional_t<waits, Task*, detail::Left<0>> next_wait{};
+    [[no_unique_address]] IfThere<waits, Task*, 6> next_wait{};
 };
 
 // Requirements on a port; all but `execute` and `enable` are called with interrupts disabled.

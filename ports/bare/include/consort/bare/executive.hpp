@@ -23,23 +23,22 @@ namespace consort::bare {
 // How many loops of a stand-in it takes a core to look for an answer.
 inline constexpr std::uint32_t look_loops = 30;
 
-// The parts of a job of `self` that leaves its core while it waits, but for the last one.
-template <bool sleeps>
-struct Departure {};
-template <>
-struct Departure<true> {
-    void (*departure)(void* self, Runner& runner) noexcept = nullptr;
-    bool (*answered)(void* self) noexcept = nullptr;
-};
-
-// A task on its core; Values: see CoreRun. `computation`: a job of `self`, or its last part.
 template <class Values>
 using CoreReleases =
     app::ReleasesBy<const app::plan::Task*, app::ReleaseForms{Values::sporadic, Values::jitter, false}>;
+
+// A task on its core; Values: see CoreRun. `computation`: a job of `self`, or its last part where the job
+// leaves the core while it waits.
 template <class Values>
-struct CoreTask : app::Task<CoreReleases<Values>, Values::sleeps>, Departure<Values::sleeps> {
+struct CoreTask : app::Task<CoreReleases<Values>, Values::sleeps> {
+    using Departure = void (*)(void* self, Runner& runner) noexcept;
+    using Answered = bool (*)(void* self) noexcept;
+
     bool (*computation)(void* self, Runner& runner) noexcept = nullptr;
     void* self = nullptr;
+    // The parts before it, of a job that leaves the core.
+    [[no_unique_address]] app::IfThere<Values::sleeps, Departure, 7> departure{};
+    [[no_unique_address]] app::IfThere<Values::sleeps, Answered, 8> answered{};
     Runner runner;
     app::RingWriter ring;
 };
@@ -59,7 +58,7 @@ class CoreExecutive : public app::Executive<CoreExecutive<Values, tasks, Timer>,
     using Run::extra;
     using Run::lines;
 
-    // Kind: LocalTask, OffloadedTask or SleepingTask. What `ends` points to outlives the run.
+    // Kind: LocalTask or OffloadedTask. What `ends` points to outlives the run.
     template <class Kind>
     void add(std::uint32_t place, Kind& task, const Ends& ends = {}) noexcept {
         using T = typename Kind::Type;
@@ -69,7 +68,7 @@ class CoreExecutive : public app::Executive<CoreExecutive<Values, tasks, Timer>,
         setup.out = task.out();
         setup.out_bytes = app::is_stand_in<T> ? 0 : sizeof(typename T::Out);
         tasks_[place].computation = &Kind::computation;
-        if constexpr (requires { &Kind::departure; }) {
+        if constexpr (Kind::leaves) {
             tasks_[place].departure = &Kind::departure;
             tasks_[place].answered = &Kind::answered;
         }

@@ -37,6 +37,7 @@ template <class T, unsigned number>
 class LocalTask {
   public:
     using Type = T;
+    static constexpr bool leaves = false;
 
     // A job of `self`, from its first input to its record. False: the run is to end.
     static bool computation(void* self, Runner& runner) noexcept {
@@ -60,62 +61,52 @@ class LocalTask {
 
 // A step on a worker, seen from the core that releases it. Its job waits on the core's stack for the answer,
 // as a spinning master does in the analysis; what is more urgent preempts it where there is an interrupt.
-template <class T, unsigned number>
+// That of a master that sleeps is two parts, and the core executes other jobs in between.
+template <class T, unsigned number, bool sleeps>
 class OffloadedTask {
   public:
     using Type = T;
+    // Whether its jobs leave the core while they wait.
+    static constexpr bool leaves = sleeps;
 
     // All outlive this. `worker`: the number of its core in the plan.
     OffloadedTask(const Channels<T>& channels, Control::Master& control, OnMiss policy,
                   std::uint32_t worker) noexcept
         : master_(channels, control, policy), worker_(worker) {}
 
+    // The first part: the request is on its way.
+    static void departure(void* self, Runner& runner) noexcept requires(sleeps) {
+        auto& task = *static_cast<OffloadedTask*>(self);
+        task.here_ = false;
+        task.master_.begin(task.in_, runner.start());
+    }
+    // True if the answer is there, or none is awaited.
+    static bool answered(void* self) noexcept requires(sleeps) {
+        auto& task = *static_cast<OffloadedTask*>(self);
+        task.here_ = task.master_.answered();
+        return task.here_;
+    }
+    // The job, or its second part: the answer is there, or is given up. False: the run is to end.
     static bool computation(void* self, Runner& runner) noexcept {
         auto& task = *static_cast<OffloadedTask*>(self);
-        task.master_.begin(task.in_, runner.start());
+        if constexpr (!sleeps) {
+            task.master_.begin(task.in_, runner.start());
+        }
         // No supervisor beside a bare core: a worker is alive until its pulse says otherwise.
-        const auto report = task.master_.finish(task.out_, runner.give_up(), [] { return true; });
+        constexpr auto alive = [] { return true; };
+        const auto report = sleeps && task.here_ ? task.master_.finish_answered(task.out_, alive)
+                                                 : task.master_.finish(task.out_, runner.give_up(), alive);
         return runner.ended(runner.answered(report, task.worker_, Event::worker_silent));
     }
     [[nodiscard]] std::byte* in() noexcept { return reinterpret_cast<std::byte*>(&in_); }
     [[nodiscard]] std::byte* out() noexcept { return reinterpret_cast<std::byte*>(&out_); }
 
-  protected:
+  private:
     offload::Master<T, ThisPort, Access> master_;
     std::uint32_t worker_;
+    bool here_ = false;
     alignas(8) typename T::In in_{};
     alignas(8) typename T::Out out_{};
-};
-
-// The same, of a master that sleeps: its job is two parts, and the core executes other jobs in between.
-template <class T, unsigned number>
-class SleepingTask : public OffloadedTask<T, number> {
-  public:
-    using OffloadedTask<T, number>::OffloadedTask;
-
-    // The first part: the request is on its way.
-    static void departure(void* self, Runner& runner) noexcept {
-        auto& task = *static_cast<SleepingTask*>(self);
-        task.here_ = false;
-        task.master_.begin(task.in_, runner.start());
-    }
-    // True if the answer is there, or none is awaited.
-    static bool answered(void* self) noexcept {
-        auto& task = *static_cast<SleepingTask*>(self);
-        task.here_ = task.master_.answered();
-        return task.here_;
-    }
-    // The second part. The answer is there, or is given up.
-    static bool computation(void* self, Runner& runner) noexcept {
-        auto& task = *static_cast<SleepingTask*>(self);
-        constexpr auto alive = [] { return true; };
-        const auto report = task.here_ ? task.master_.finish_answered(task.out_, alive)
-                                       : task.master_.finish(task.out_, runner.give_up(), alive);
-        return runner.ended(runner.answered(report, task.worker_, Event::worker_silent));
-    }
-
-  private:
-    bool here_ = false;
 };
 
 }  // namespace consort::bare
