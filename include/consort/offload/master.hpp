@@ -129,17 +129,11 @@ class Master {
         }
         report_.received = P::now();
         judge(alive);
-        switch (policy_) {
-            case OnMiss::hold_last_output:
-                report_.status |= job_status::held;
-                break;
-            case OnMiss::local_fallback:
-                compute_locally();
-                break;
-            case OnMiss::stop:
-                report_.status |= job_status::held;
-                report_.stop = true;
-                break;
+        const Remedy remedy = remedy_of(policy_);
+        report_.status |= remedy.status;
+        report_.stop = remedy.stops;
+        if (remedy.computes) {
+            compute_locally();
         }
         out = last_;
         return report_;
@@ -341,7 +335,6 @@ class Master {
             report_.compute_ticks = static_cast<std::uint32_t>(timestamp<P>() - begin);
         }
         report_.received = P::now();
-        report_.status |= job_status::fallback;
     }
 
     // The state that the next job starts from, for a worker that does not have it.

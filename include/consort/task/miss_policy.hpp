@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "consort/task/job.hpp"
+
 namespace consort {
 
 enum class OnMiss : std::uint8_t {
@@ -12,5 +14,16 @@ enum class OnMiss : std::uint8_t {
     local_fallback,    // the master computes the job from the worker's checkpoint, and hands back when it can
     stop,              // the run ends
 };
+
+// What follows once the answer is awaited no longer.
+struct Remedy {
+    std::uint32_t status;  // of the job: job_status
+    bool computes;         // the master executes the step
+    bool stops;            // the run
+};
+[[nodiscard]] constexpr Remedy remedy_of(OnMiss policy) noexcept {
+    const bool computes = policy == OnMiss::local_fallback;
+    return {computes ? job_status::fallback : job_status::held, computes, policy == OnMiss::stop};
+}
 
 }  // namespace consort

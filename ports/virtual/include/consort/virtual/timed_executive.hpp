@@ -239,8 +239,8 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
         return task.offloaded() ? task.at : app::after(now(), task.suspended);
     }
     void gave_up(TimedTask& task) noexcept {
-        const bool falls_back = task.plan->on_miss == OnMiss::local_fallback;
-        if (!(falls_back && spins_ && task.frame != nullptr && task.frame == top_)) {
+        const Remedy remedy = remedy_of(task.plan->on_miss);
+        if (!(remedy.computes && spins_ && task.frame != nullptr && task.frame == top_)) {
             this->withdraw(task);
             if (task.frame != nullptr) {
                 task.frame->signal = Frame::Signal::withdrawn;
@@ -248,15 +248,14 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
             }
         }
         begins(task);
-        if (falls_back) {
-            task.job.status |= job_status::fallback;
+        task.job.status |= remedy.status;
+        if (remedy.computes) {
             task.job.compute = task.plan->fallback;
             task.phase = Phase::fallback;
             begin_part(task, task.plan->fallback);
             return;
         }
-        task.job.status |= job_status::missed | job_status::held;
-        if (task.plan->on_miss == OnMiss::stop && now() < until()) {
+        if (remedy.stops && now() < until()) {
             port().end();
         }
         finish(task);
@@ -328,12 +327,11 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
     void finish(TimedTask& task) noexcept {
         JobTimes& job = task.job;
         job.finish = now();
-        if (job.finish > app::after(job.release, task.plan->deadline)) {
+        const bool held = (job.status & job_status::held) != 0;
+        if (held || job.finish > app::after(job.release, task.plan->deadline)) {
             job.status |= job_status::missed;
         }
-        if ((job.status & job_status::held) != 0) {
-            job.compute = 0;
-        }
+        job.compute = held ? 0 : job.compute;
         task.phase = Phase::idle;
         port().finished(task, job);
     }
