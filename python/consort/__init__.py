@@ -5,10 +5,12 @@ What a script or a notebook needs, each imported when it is used first (docs/ref
     load      a system description, checked
     plan      what each core of a target will do
     analyze   bounds of response times, channels and chains
+    generate  a random task set as a system
     place     where each task is best run
     simulate  a run in exact simulated time, recorded and judged
     run       a run on this machine, recorded and judged
     load_run  a run that was recorded before
+    sweep     figures as functions of parameters, as a table
 
 and the errors that they raise: `BadInput`, `EnvironmentLacks`, `SystemFails`, each a `ConsortError`.
 """
@@ -19,6 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from consort.analysis.generated import generate
     from consort.analysis.system import analyze_system as analyze
     from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
     from consort.model.load import load_system as load
@@ -34,12 +37,13 @@ _ERRORS = ("BadInput", "ConsortError", "EnvironmentLacks", "SystemFails")
 # Names by the module that has them, and what they are called there.
 _FROM = {
     "analyze": ("consort.analysis.system", "analyze_system"),
+    "generate": ("consort.analysis.generated", "generate"),
     "load": ("consort.model.load", "load_system"),
     "load_run": ("consort.record.store", "load_run"),
     **{name: ("consort.base.errors", name) for name in _ERRORS},
 }
 # Packages of the same name, which can be called (base/callable_package.py).
-_PACKAGES = ("place", "plan", "run", "simulate")
+_PACKAGES = ("place", "plan", "run", "simulate", "sweep")
 
 __all__ = [
     "BadInput",
@@ -48,12 +52,14 @@ __all__ = [
     "SystemFails",
     "__version__",
     "analyze",
+    "generate",
     "load",
     "load_run",
     "place",
     "plan",
     "run",
     "simulate",
+    "sweep",
 ]
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, overload
 
+from consort.base.notebook import html_table
+from consort.base.units import counted
 from consort.model.quantities import Duration
 
 StepKind = Literal[
@@ -187,6 +189,9 @@ class Bound:
         text += f", allowed {in_words(self.deadline)}"
         return text if self.schedulable else f"{text}: too late by {in_words(self.response - self.deadline)}"
 
+    def __repr__(self) -> str:
+        return f"<Bound {self.verdict()}>"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "task": self.task,
@@ -204,6 +209,31 @@ class Bound:
             "explanation": [step.to_json() for step in self.explanation],
             "provenance": "bound",
         }
+
+
+class Bounds(list[Bound]):
+    """The bounds of a system, as a notebook shows them."""
+
+    def __repr__(self) -> str:
+        return f"<{self._head()}>"
+
+    def _head(self) -> str:
+        none = sum(bound.response is None for bound in self)
+        late = sum(not bound.schedulable for bound in self) - none
+        return f"{counted(len(self), 'bound')}: {late} above what is allowed, {none} not found"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                bound.task,
+                bound.core,
+                bound.kind,
+                *(None if ps is None else in_words(ps) for ps in (bound.response, bound.deadline)),
+                "no bound" if bound.response is None else "holds" if bound.schedulable else "too late",
+            )
+            for bound in self
+        ]
+        return html_table(self._head(), ("of", "core", "what", "at most", "allowed", ""), rows)
 
 
 def least(bounds: Iterable[Bound]) -> Bound:

@@ -37,7 +37,7 @@ from consort.analysis.resources import (
     waits_of,
     with_resources,
 )
-from consort.analysis.result import Bound, Used, in_words, joined
+from consort.analysis.result import Bound, Bounds, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
 from consort.analysis.unitask import least_distances
 from consort.base import arguments
@@ -75,7 +75,7 @@ def analyze_system(
     arrived = arriving(plan, by_name)
     chains = _chains(plan, by_name, carried, arrived)
     tasks = [_with_arrivals(bound, arrived.get(bound.task)) for bound in tasks]
-    return [*tasks, *chains, *channel_bounds(plan, by_name, carried)]
+    return Bounds([*tasks, *chains, *channel_bounds(plan, by_name, carried)])
 
 
 def _with_arrivals(bound: Bound, by: Arriving | None) -> Bound:

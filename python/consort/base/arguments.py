@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -92,6 +92,27 @@ def path(name: str, value: Any) -> Path | None:
     if "\0" in plain:
         raise BadInput(f"{plain!r} is no path: a 0 stands in it", field=name)
     return Path(plain)
+
+
+def given_path(name: str, value: Any) -> Path:
+    """A path that must be there."""
+    found: Path | None = path(name, value)
+    if found is None:
+        raise BadInput(f"{_kind(value)} is no path", field=name)
+    return found
+
+
+def several(name: str, values: Any) -> list[Any]:
+    """The words of a collection; one word alone would be taken letter by letter."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise BadInput(f"{values!r} is no collection of texts; write [{values!r}]", field=name)
+    return list(values)
+
+
+def callback(name: str, value: Any) -> None:
+    """A function that is told of something."""
+    if not callable(value):
+        raise BadInput(f"{_kind(value)} cannot be called", field=name)
 
 
 def instance(name: str, value: Any, kinds: type[T] | tuple[type[T], ...], how: str) -> T:

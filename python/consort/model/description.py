@@ -35,6 +35,7 @@ from consort.model.references import StepReference
 from consort.model.running import Run
 from consort.model.scheduling import Scheduling
 from consort.model.sharing import Resource
+from consort.model.shown import as_html, in_a_line
 from consort.model.sources import SystemDevice
 from consort.model.targets import Target
 from consort.model.task import Task
@@ -98,6 +99,14 @@ class System(Sourced):
     _ends: Once[tuple[dict[str, str], dict[str, list[str]]]] = PrivateAttr(default_factory=Once)
     _on_cores: Once[list[OnCore]] = PrivateAttr(default_factory=Once)
     _at: Once[dict[str, dict[str, Task]]] = PrivateAttr(default_factory=Once)
+
+    def __repr__(self) -> str:
+        return f"<System {in_a_line(self)}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     @property
     def file(self) -> Path:

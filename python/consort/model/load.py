@@ -23,7 +23,8 @@ def load_system(path: str | PathLike[str], on: str | None = None) -> System:
     `on` is one of the description's targets, on whose platform the system is laid. The name of its own
     platform, or of the board that stands for that, is the description as it stands.
     """
-    return _on(read_document(arguments.path("path", path)), on)
+    chosen = None if on is None else arguments.text("on", on)
+    return _on(read_document(arguments.given_path("path", path)), chosen)
 
 
 def system_from_data(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from consort.base import arguments
@@ -66,11 +66,13 @@ def place(
     if best not in GOALS:
         text = nearest(arguments.text("best", best), GOALS, "objectives")
         raise BadInput(f"{best!r} is no objective; {text}", field="--best")
+    arguments.callback("progress", progress)
     moves = None if moves is None else arguments.whole("moves", moves, 0)
     in_modes = arguments.flag("in_modes", in_modes)
     seconds = arguments.number("seconds", seconds, 0, float("inf"))
     keep, choose = (
-        [arguments.text(n, one) for one in _several(n, s)] for n, s in (("keep", keep), ("choose", choose))
+        [arguments.text(n, one) for one in arguments.several(n, s)]
+        for n, s in (("keep", keep), ("choose", choose))
     )
     problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes, choose=parsed(choose))
     check_choose(system, problem.choose, problem.settings)
@@ -92,13 +94,6 @@ def place(
     if failing or value is None or value < found.value:
         raise AssertionError(f"the placement is not what the search took it for: {failing or value}")
     return Placement(problem, found, fewest, before, made, after, search.rounds, missing, value)
-
-
-def _several(name: str, values: Collection[str]) -> list[str]:
-    """The words of a collection; one word alone would be taken letter by letter."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise BadInput(f"{values!r} is no collection of texts; write [{values!r}]", field=name)
-    return list(values)
 
 
 def front(

@@ -11,6 +11,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
+from consort.base.notebook import html_table
+from consort.base.units import counted
 from consort.model import Duration
 from consort.model.batches import takes_several
 from consort.model.figures import Provenance
@@ -435,6 +437,31 @@ class Plan:
     """For a plan in no mode, if modes change."""
     unbounded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By core: why nothing on it has a bound (model/conflicts.py)."""
+
+    def __repr__(self) -> str:
+        return f"<Plan {self._head()}>"
+
+    def _head(self) -> str:
+        what = f"{counted(len(self.tasks), 'task')} on {counted(len(self.cores), 'core')}"
+        mode = f", mode {self.mode}" if self.mode else ""
+        return f"{self.name or self.file}: {what} of {self.platform.name}, for {self.target}{mode}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                task.name,
+                task.core,
+                task.worker,
+                task.rank,
+                *(
+                    None if ps is None else Duration(ps)
+                    for ps in (task.period_ps, task.deadline_ps, task.wcet_ps)
+                ),
+            )
+            for task in self.tasks.values()
+        ]
+        columns = ("task", "released on", "computed on", "rank", "period", "deadline", "wcet")
+        return html_table(self._head(), columns, rows)
 
     @property
     def workers(self) -> tuple[str, ...]:

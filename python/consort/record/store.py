@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.base.limits import is_file
+from consort.base.notebook import html_table
+from consort.base.units import microseconds
 from consort.record.checked import check_record, inside
 from consort.record.json_file import read_json
 from consort.record.judgement import Held
@@ -44,6 +46,28 @@ class Run:
     path: Path
     data: dict[str, Any]
     _ran: dict[str, Ran | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Run {self._head()}>"
+
+    def _head(self) -> str:
+        keys = ", ".join(str(one["key"]) for one in self.configurations)
+        return f"{self.id}: {self.held} ({keys or 'nothing recorded'})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                one["key"],
+                row["subject"],
+                row["quantity"],
+                *(microseconds(row[name]) for name in ("required", "bound", "seen")),
+                row["outcome"],
+            )
+            for one in self.configurations
+            for row in (one.get("verdict") or {}).get("rows", [])
+        ]
+        columns = ("configuration", "of", "what", "allowed [µs]", "bound [µs]", "seen [µs]", "")
+        return html_table(self._head(), columns, rows)
 
     @property
     def id(self) -> str:
@@ -175,7 +199,7 @@ def list_runs(root: str | Path | None = None, damaged: list[BadInput] | None = N
 def load_run(which: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Run:
     """A run by its folder, its id, a prefix of its id that only it has, or `latest`."""
     folder = arguments.path("root", root) or default_root()
-    text = str(arguments.path("which", which))
+    text = str(arguments.given_path("which", which))
     if not isinstance(which, str) or "/" in text or (Path(text) / RUN_FILE).is_file():
         return open_run(Path(which))
     runs = list_runs(folder)

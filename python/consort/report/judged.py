@@ -178,7 +178,7 @@ def _nearness(row: dict[str, Any]) -> float:
 
 
 def outputs(run: Run, configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
-    """The outputs of each task over time; and some over the expected ones: around the first wrong one, or from
+    """The outputs of each task over time; and some over the expected ones, around the first wrong one or from
     the start."""
     made: list[dict[str, Any]] = []
     for table in configuration["tables"]:

@@ -51,6 +51,7 @@ def run(
     where nothing could be recorded.
     """
     arguments.instance("system", system, System, "consort.load(path) makes one")
+    arguments.callback("progress", progress)
     target = arguments.one_of("target", target, ("linux", "virtual"))
     if time_base is not None:
         time_base = arguments.one_of("time_base", time_base, ("spin", "sleep", "hybrid"))
@@ -64,8 +65,8 @@ def run(
     time_scale = arguments.whole("time_scale", time_scale, 1, 10_000)
     undecided_above = arguments.number("undecided_above", undecided_above, 0, 1)
     if configurations is not None:
-        known = get_args(Configuration)
-        configurations = [arguments.one_of("configurations", one, known) for one in configurations]
+        known, wanted = get_args(Configuration), arguments.several("configurations", configurations)
+        configurations = [arguments.one_of("configurations", one, known) for one in wanted]
     options = Options(
         target=target,
         seed=seed,

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 from consort.base.errors import BadInput
+from consort.base.notebook import html_table
 from consort.model import BadDescription, Duration, System
 from consort.record import list_runs
 
@@ -72,7 +73,9 @@ def test_a_name_is_a_package_and_a_function_whatever_was_imported_first(order: t
 
 
 def test_every_function_is_there_and_has_a_signature_and_words() -> None:
-    assert set(FUNCTIONS) == {"analyze", "load", "load_run", "place", "plan", "run", "simulate"}
+    assert set(FUNCTIONS) == {
+        "analyze", "generate", "load", "load_run", "place", "plan", "run", "simulate", "sweep",
+    }  # fmt: skip
     for name in FUNCTIONS:
         assert inspect.signature(getattr(consort, name)).parameters
         assert name in dir(consort)
@@ -119,7 +122,7 @@ def test_a_simulated_run_is_tables_that_agree_with_the_bounds(
     assert jobs.num_rows == 40 + 10
     slow = run.jobs("simulated", "slow")
     assert pc.max(slow["response_ns"]).as_py() == 12_020_000
-    assert run.plan("simulated") == consort.plan(system)
+    assert run.plan("simulated") == consort.plan(system, "analysis")
     # The page names the description by the plan: no command line does.
     assert f"consort run {system.file}" in (run.path / "report.html").read_text(encoding="utf-8")
     # The same again, and found again.
@@ -235,6 +238,23 @@ def calls(system: System) -> list[tuple[Callable[[], object], str]]:
         (partial(run, system, configurations=["all"]), "configurations"),
         (partial(run, system, realtime=1), "realtime"),
         (partial(run, system, mode=1), "mode"),
+        (partial(run, system, configurations=3), "configurations"),
+        (partial(run, system, progress=3), "progress"),
+        (partial(place, system, progress=3), "progress"),
+        (partial(consort.load, None), "path"),
+        (partial(consort.load, system.file, on=["versal"]), "on"),
+        (partial(consort.load_run, None), "which"),
+        (partial(consort.generate, "8", 0.5), "tasks"),
+        (partial(consort.generate, 8, "half"), "utilisation"),
+        (partial(consort.generate, 8, 0.5, shortest=3), "shortest"),
+        (partial(consort.generate, 8, 0.5, longest="1ms"), "longest"),
+        (partial(consort.generate, 8, 0.5, periods="any"), "periods"),
+        (partial(consort.generate, 8, 0.5, platform="linux"), "platform"),
+        (partial(consort.generate, 8, 0.5, core="r5f-0"), "core"),
+        (partial(consort.sweep, 3), "file"),
+        (partial(consort.sweep, "sweep.yaml", sets=0), "sets"),
+        (partial(consort.sweep, "sweep.yaml", workers="all"), "workers"),
+        (partial(consort.sweep, "sweep.yaml", progress=3), "progress"),
     ]
 
 
@@ -243,6 +263,74 @@ def test_each_argument_is_checked_as_the_command_checks_its_option(system: Syste
         with pytest.raises(BadInput) as caught:
             call()
         assert name in str(caught.value) and caught.value.exit_status == 2, (str(caught.value), name)
+
+
+def test_a_generated_system_is_analysed_as_any_other() -> None:
+    system = consort.generate(
+        12, 0.75, seed=5, periods="uniform", shortest="2ms", longest=Duration.parse("9ms")
+    )
+    assert system == consort.generate(
+        12, 0.75, seed=np.int64(5), periods="uniform", shortest="2ms", longest="9ms"
+    )
+    assert system != consort.generate(12, 0.75, seed=6, periods="uniform", shortest="2ms", longest="9ms")
+    times = [(task.period.picoseconds, system.wcet(name).value) for name, task in system.tasks.items()]
+    assert [period for period, _ in times] == sorted(period for period, _ in times)
+    assert all(2 * 10**9 <= period <= 9 * 10**9 for period, _ in times)
+    assert 0.7499 < sum(wcet / period for period, wcet in times) <= 0.75
+    assert {bound.task for bound in consort.analyze(system)} == {f"t{n}" for n in range(12)}
+
+
+SWEEP = """\
+sweep: 1
+task_sets: {tasks: [3, 6], utilisation: [0.5, 1.0]}
+analyses: [edf, fixed-priority]
+sets: 20
+"""
+
+
+def test_a_sweep_is_a_table_of_its_points(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(SWEEP, encoding="utf-8")
+    table = consort.sweep(file)
+    assert table.num_rows == 8 and set(table["sets"].to_pylist()) == {20}
+    assert {"analysis", "tasks", "utilisation", "schedulable", "share", "provenance"} <= set(
+        table.column_names
+    )
+    assert table.schema.field("schedulable").metadata[b"meaning"] == b"those that the analysis accepts"
+    assert list(tmp_path.iterdir()) == [file], "nothing is kept"
+    kept = consort.sweep(file, sets=5, out=tmp_path / "kept", workers=np.int64(0))
+    assert set(kept["sets"].to_pylist()) == {5}
+    assert (tmp_path / "kept" / "points.csv").is_file() and (tmp_path / "kept" / "index.html").is_file()
+
+
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(SWEEP, encoding="utf-8")
+    script = (
+        "import sys\nsys.modules['dask'] = sys.modules['distributed'] = None\nimport consort\n"
+        f"try: consort.sweep({str(file)!r}, workers=None)\n"
+        "except consort.EnvironmentLacks as error: print(error.exit_status, error)\n"
+    )
+    assert python(script).startswith("3 this needs d") and "pip install 'consort-rt[sweep]'" in python(script)
+
+
+def test_each_object_is_a_line_and_a_table_in_a_notebook(system: System, tmp_path: Path) -> None:
+    run = consort.simulate(system, "80ms", root=tmp_path)
+    bounds = consort.analyze(system)
+    for shown, words, cells in (
+        (system, "2 tasks on 1 core, 1 channel, 1 chain, platform linux-host", ("slow", "every 40ms", "8ms")),
+        (consort.plan(system, "analysis"), "2 tasks on 1 core of linux-host, for analysis", ("fast", "10ms")),
+        (bounds, "6 bounds: 0 above what is allowed, 0 not found", ("reaction time", "12.13ms", "holds")),
+        (run, f"{run.id}: held (simulated)", ("response", "40 000.0".replace(" ", "\u202f"), "holds")),
+    ):
+        line, page = repr(shown), shown._repr_html_()
+        assert words in line and len(line) < 200 and "\n" not in line, line
+        assert words in page and all(f"<td>{cell}</td>" in page for cell in cells), page
+    assert repr(bounds[0]) == f"<Bound {bounds[0].verdict()}>"
+    # Names are the user's: they stand as text.
+    hostile = html_table("<b>", ["<i>"], [["<script>", None]])
+    assert "<script" not in hostile and "&lt;script&gt;" in hostile and "<td>–</td>" in hostile
+    assert "and 3 more" in html_table("", [""], [[n] for n in range(63)])
 
 
 def test_the_notebook_is_plain_and_uses_what_there_is(tmp_path: Path) -> None:
