@@ -160,13 +160,13 @@ def built(system: System, place: Callable[[System], Placement], progress: Progre
     described = describe(replay)
     where = place(sized(system, where.plan, described))
     layouts = {task["name"]: task for task in described["tasks"]}
-    rows = input_rows(ModePlans(where.plan, {}), layouts)
+    rows = input_rows(ModePlans(where.plan), layouts)
     golden = golden_of(where.plan, layouts, rows, progress)
     if where.kernel is not None:
         kernel = kernel_plan.build(where, replay, described, progress)
         return BoardRun(where, kernel, replay, described, kernel_plan.kernel_rows(rows), {}, golden, system)
     refuse_constants(where.plan, layouts)
-    members = member_rows(ModePlans(where.plan, {}), described)
+    members = member_rows(ModePlans(where.plan), described)
     made = programs.build(where, progress, described["plan"]["layout"])
     return BoardRun(where, made, replay, described, rows, members, golden, system)
 
@@ -210,9 +210,9 @@ def record_raw(
     serve = kernel.run if run.where.kernel is not None else executive.run
     request = run.request(duration_ps, counted=counted, shift=shift)
     recorded = serve(request, seconds=seconds, progress=progress)
-    data = write_rows(ModePlans(run.plan, {}), run.rows, run.members, raw)
+    data = write_rows(ModePlans(run.plan), run.rows, run.members, raw)
     cpus = Cpus({}, None, shared=False)
-    image = write_image(ModePlans(run.plan, {}), run.described, duration_ps, raw)
+    image = write_image(ModePlans(run.plan), run.described, duration_ps, raw)
     config = run_config(
         run.plan, cpus, data, run.described, image=image, configuration=run.key, duration_ps=duration_ps
     )

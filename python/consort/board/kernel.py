@@ -207,10 +207,10 @@ def reference(
         tables.append(rows)
     with tempfile.TemporaryDirectory(prefix="consort-reference-") as text:
         folder = Path(text)
-        data = write_rows(ModePlans(made, {}), request.rows, {}, folder)
+        data = write_rows(ModePlans(made), request.rows, {}, folder)
         config = run_config(
             made, Placement({}, None, shared=False), data, request.described,
-            image=write_image(ModePlans(made, {}), request.described, request.duration_ps, folder),
+            image=write_image(ModePlans(made), request.described, request.duration_ps, folder),
             configuration="reference", duration_ps=request.duration_ps,
         )  # fmt: skip
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")

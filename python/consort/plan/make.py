@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from pydantic import BaseModel
@@ -81,11 +81,12 @@ def refused_everywhere(system: System) -> list[BadInput]:
 
 @dataclass(frozen=True)
 class ModePlans:
-    """The plans of a run that goes from mode to mode."""
+    """The plans of a run: of one mode, or of all that it goes through."""
 
     whole: Plan
     """The content of the run's program: the parts of all modes."""
-    modes: Mapping[str, Plan]
+    modes: Mapping[str, Plan] = field(default_factory=dict)
+    """By mode, of a run that goes from mode to mode."""
 
 
 def plan_in_modes(

@@ -100,7 +100,7 @@ def planned(system: System, options: Options, *, mode: str | None = None, place:
 def planned_in_modes(system: System, options: Options, *, place: Place = "described") -> ModePlans:
     """The plans of a run that goes from mode to mode, or that of one that does not."""
     if options.mode is not None or system.mode_changes is None:
-        return ModePlans(planned(system, options, mode=options.mode, place=place), {})
+        return ModePlans(planned(system, options, mode=options.mode, place=place))
     asked = asked_for(system, options)
     return plan_in_modes(asked, options.target, stand_ins=options.stand_ins, place=place)
 
@@ -176,7 +176,7 @@ def possible(system: System, made: Plan, options: Options) -> list[Configuration
         if made.target == "virtual" and key.endswith("-on"):
             continue
         try:
-            configured(system, ModePlans(made, {}), key, options)
+            configured(system, ModePlans(made), key, options)
         except BadDescription:
             continue
         found.append(key)

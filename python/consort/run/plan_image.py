@@ -106,7 +106,7 @@ def plan_image(
 
 def board_image(plan: Plan, layouts: Mapping[str, Any], duration_ps: int, clock: Clock) -> bytes:
     """The image for a core of a board, in the ticks of its clock."""
-    return _Image(ModePlans(plan, {}), _encoder(_Layouts(layouts)), (), 1, clock).made(duration_ps)
+    return _Image(ModePlans(plan), _encoder(_Layouts(layouts)), (), 1, clock).made(duration_ps)
 
 
 class _Layouts(dict[str, Any]):

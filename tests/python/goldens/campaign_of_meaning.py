@@ -303,7 +303,7 @@ def tried(case: Case) -> Found:
         plans = (
             plan_in_modes(system, "virtual", stand_ins=True)
             if modes
-            else ModePlans(plan(system, "virtual", mode=case.mode, stand_ins=True), {})
+            else ModePlans(plan(system, "virtual", mode=case.mode, stand_ins=True))
         )
         keeps = list(plans.whole.tasks)
         image = plan_image(plans, layouts(), keeps, case.duration)

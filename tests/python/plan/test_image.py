@@ -61,7 +61,7 @@ DESCRIBED: dict[str, Any] = {
 def image_of(described: dict[str, Any]) -> tuple[ModePlans, bytes]:
     system = system_from_data(described, file=WALK / "system.yaml")
     if system.mode_changes is None:
-        plans = ModePlans(plan(system, "virtual", stand_ins=True), {})
+        plans = ModePlans(plan(system, "virtual", stand_ins=True))
     else:
         plans = plan_in_modes(system, "virtual", stand_ins=True)
     return plans, plan_image(plans, LAYOUTS, (), 200 * MS)
@@ -131,7 +131,7 @@ def test_a_table_outside_of_the_image_is_refused(image: bytes) -> None:
 
 def test_0_is_the_most_urgent_rank() -> None:
     made = plan(load_system(WALK / "thresholds.yaml"), "virtual", stand_ins=True)
-    image = plan_image(ModePlans(made, {}), LAYOUTS, (), 20 * MS)
+    image = plan_image(ModePlans(made), LAYOUTS, (), 20 * MS)
     ranks = dict(zip(made.tasks, column(image, "tasks", "rank"), strict=True))
     thresholds = dict(zip(made.tasks, column(image, "tasks", "threshold"), strict=True))
     for core in made.cores.values():
