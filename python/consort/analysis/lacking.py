@@ -1,16 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every figure that bounds of a plan need and nobody gave, each once, and how to get it."""
+"""The figures that bounds of a plan need and nobody gave, each once, how to get them, and the answer that
+bounds give without them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, remedy_of
-from consort.analysis.mode_changes import ModeBounds
+from consort.analysis.mode_changes import ModeBounds, analyze_modes, bounds_in_modes
 from consort.analysis.result import Bound
-from consort.analysis.system import master_of
+from consort.analysis.system import analyze_system, master_of
+from consort.base.held import Held
 from consort.base.units import counted
-from consort.plan import Plan
+from consort.model import Duration, System
+from consort.plan import Plan, plan_of
+from consort.plan.make import subject_of
+
+# Costs that are times by themselves: what holds with none of them may hold with some.
+_TIMES = re.compile(r"tasks\..+\.wcet|cores\..+\.(context_switch|timer_lateness)|exchanges\..+\.max")
+
+
+def held(subject: System | Plan, bounds: Sequence[Bound] | None = None) -> Held:
+    """The answer of the bounds of a system or a plan, which are `bounds` where they are known.
+
+    Undecided where some lack a figure, and with the least that it can be every bound holds that has one then.
+    """
+    subject = subject_of(subject)
+    if bounds is None and isinstance(subject, System) and subject.mode_changes is not None:
+        return held_in_modes(analyze_modes(subject))
+    plan = plan_of(subject)
+    found = analyze_system(plan) if bounds is None else bounds
+    answer = first = answer_of(found)
+    while answer is Held.UNDECIDED:
+        least = _with_least(plan, lacking_figures(plan, found))
+        if least is plan:
+            break
+        plan, found = least, analyze_system(least)
+        answer = answer_of(found)
+    return _decided(first, answer)
+
+
+def held_in_modes(found: ModeBounds) -> Held:
+    """The same of a system that changes its mode."""
+    answer = first = answer_of(found.every)
+    while answer is Held.UNDECIDED:
+        places = lacking_in_modes(found)
+        plans = {mode: _with_least(plan, places) for mode, plan in found.plans.items()}
+        if all(plans[mode] is plan for mode, plan in found.plans.items()):
+            break
+        found = bounds_in_modes(found.given, plans)
+        answer = answer_of(found.every)
+    return _decided(first, answer)
+
+
+def _decided(first: Held, at_least: Held) -> Held:
+    """The answer, from that of the bounds and that with the least that missing figures can be."""
+    return Held.UNDECIDED if first is Held.UNDECIDED and at_least is Held.HELD else at_least
+
+
+def answer_of(bounds: Iterable[Bound]) -> Held:
+    """The answer of bounds by themselves."""
+    answers = {bound.held for bound in bounds}
+    return next((one for one in (Held.NOT_HELD, Held.UNDECIDED) if one in answers), Held.HELD)
+
+
+def _with_least(plan: Plan, places: Iterable[str]) -> Plan:
+    """A plan whose missing times are the least that they can be; the same one where nothing is filled in."""
+    least = {place: (Duration(1), None) for place in places if _TIMES.fullmatch(place)}
+    return replace(plan, figures={**least, **plan.figures}) if least.keys() - plan.figures.keys() else plan
 
 
 def lacking_figures(plan: Plan, bounds: Iterable[Bound]) -> list[str]:

@@ -38,6 +38,7 @@ class ModeBounds:
     """Bounds of each change, and of each mode to which tasks bring their state from other cores."""
     gaps: list[Bound]
     """Bounds for each task of a core that may die, in each mode in which it does."""
+    given: PlannedChanges
 
     @property
     def every(self) -> list[Bound]:
@@ -107,7 +108,7 @@ def bounds_in_modes(
         if old != new
     ]
     gaps = fail_over_bounds(given, plans, modes, {bound.task: bound for bound in changes})
-    return ModeBounds(plans, modes, [*changes, *moved.values()], gaps)
+    return ModeBounds(plans, modes, [*changes, *moved.values()], gaps, given)
 
 
 def published_at_deadline(made: Plan) -> set[str]:

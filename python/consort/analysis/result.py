@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, overload
 
+from consort.base.held import Held
 from consort.base.notebook import html_table
 from consort.base.units import counted
 from consort.model.quantities import Duration
@@ -167,6 +168,13 @@ class Bound:
     @property
     def schedulable(self) -> bool:
         return self.response is not None and (self.deadline is None or self.response <= self.deadline)
+
+    @property
+    def held(self) -> Held:
+        """Undecided where only a figure that nobody gave would tell."""
+        if self.schedulable:
+            return Held.HELD
+        return Held.UNDECIDED if self.response is None and self.missing else Held.NOT_HELD
 
     @property
     def slack(self) -> int | None:

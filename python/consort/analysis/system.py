@@ -127,7 +127,10 @@ def response_times(
         for core in shared if lost else ():
             names = _released_on(plan, core)
             text = f"rests on {lost[0]}, which shares {worker} and has no bound"
-            found |= {bound.task: bound for bound in _none(plan, names, NotAnalysable(text))}
+            lacks = found[lost[0]].missing
+            found |= {
+                bound.task: replace(bound, missing=lacks) for bound in _none(plan, names, NotAnalysable(text))
+            }
             del masters[core]
     services = {worker: serving or plan.cores[worker].service for worker in plan.workers}
     asks = {name: some for name, some in asks.items() if some and plan.tasks[name].core in masters}
@@ -143,7 +146,24 @@ def response_times(
             bound = with_resources(plan, _without_fallbacks(bound, falling), held)
             bound = with_faults(plan, with_reloads(plan, bound), paged)
             found[bound.task] = replace(bound, figures=rests)
-    return [found[name] for name in plan.tasks]
+    return list(_lacking_of_others(plan, found).values())
+
+
+def _lacking_of_others(plan: Plan, found: Mapping[str, Bound]) -> dict[str, Bound]:
+    """Bounds of all tasks. One that is none because another client of its accelerator lacks a figure lacks
+    it, too, and so does every other of its core."""
+    lacks: dict[str, tuple[str, ...]] = {}
+    for accelerator in plan.accelerators.values():
+        clients = [client.task for client in accelerator.clients]
+        places = tuple(dict.fromkeys(place for task in clients for place in found[task].missing))
+        for task in clients:
+            lacks[plan.tasks[task].core] = lacks.get(plan.tasks[task].core, ()) + places
+
+    def told(bound: Bound) -> Bound:
+        here = () if bound.response is not None else lacks.get(bound.core, ())
+        return replace(bound, missing=here) if here and not bound.missing else bound
+
+    return {name: told(found[name]) for name in plan.tasks}
 
 
 def _worker_of(task: MasterTask) -> str | None:

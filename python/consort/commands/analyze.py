@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from consort.base.errors import BadInput
+from consort.base.held import Held
 from consort.commands.options import NumberRange, echo_lines, on_option, on_target, verbose_option
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from consort.plan import Plan
 
 
+_HOLDS = {Held.HELD: "yes", Held.NOT_HELD: "[red]no[/red]", Held.UNDECIDED: "not known"}
 # Rows of one table, unless all are asked for.
 ROWS = 200
 
@@ -30,7 +32,8 @@ ROWS = 200
     "analyze",
     epilog="Example: consort analyze system.yaml --explain brake",
     help="Bound the response time of each task of the system description FILE, and the reaction time and data"
-    " age of its chains, and hold them against what FILE allows. Exit status 1: a deadline may be missed.",
+    " age of its chains, and hold them against what FILE allows. Exit status 1: a deadline may be missed; 4:"
+    " only a figure that nobody gave would tell.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @on_option
@@ -88,7 +91,7 @@ def command(
     as_json: bool,
 ) -> None:
     from consort.analysis.advice import advise
-    from consort.analysis.lacking import lacking_figures
+    from consort.analysis.lacking import held, lacking_figures
     from consort.analysis.system import analyze_system
     from consort.base.progress import progress_bar
     from consort.commands.bounds_brief import brief_of_bounds
@@ -109,7 +112,7 @@ def command(
     planned = plan(system, "analysis", mode=mode)
     system = chosen_mode(system, mode)
     bounds = analyze_system(planned)
-    schedulable = all(bound.schedulable for bound in bounds)
+    answer = held(planned, bounds)
     chosen = _named(bounds, explain, file) if explain is not None else []
     if svg is not None:
         _draw(chosen[0], svg)
@@ -119,7 +122,7 @@ def command(
         _table(bounds, all_rows)
     certified = None if certificate is None else _certify(planned, bounds, certificate, file, as_json)
     advice: list[Advice] = []
-    if not schedulable and explain is None and not no_advice:
+    if not answer and explain is None and not no_advice:
         # The bounds stand before the search begins.
         sys.stdout.flush()
         with progress_bar(as_json) as progress:
@@ -132,7 +135,7 @@ def command(
         with progress_bar(as_json) as progress:
             found = sensitivity(system, list(KINDS) if scaled == "all" else [scaled], progress=progress)
     if as_json:
-        result = _as_object(system.name or file.stem, bounds, advice)
+        result = _as_object(system.name or file.stem, answer, bounds, advice)
         if scaled is not None:
             result["sensitivity"] = [one.to_json() for one in found]
         if certified is not None:
@@ -145,10 +148,10 @@ def command(
             lacking = lacking_figures(planned, bounds)
             if verbose:
                 click.echo()
-            echo_lines(brief_of_bounds({"": bounds}, on_target(file, on), advice, lacking).lines())
+            echo_lines(brief_of_bounds({"": bounds}, answer, on_target(file, on), advice, lacking).lines())
         echo_lines(factor.line() for factor in found)
-    if not schedulable:
-        sys.exit(1)
+    if not answer:
+        sys.exit(answer.exit_status)
 
 
 def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_json: bool) -> dict[str, Any]:
@@ -185,13 +188,14 @@ def _modes(
     as_json: bool,
 ) -> None:
     """Each mode that a system goes through, and each change between two of them."""
-    from consort.analysis.lacking import lacking_in_modes
+    from consort.analysis.lacking import held_in_modes, lacking_in_modes
     from consort.analysis.mode_changes import analyze_modes
     from consort.commands.bounds_brief import brief_of_bounds
 
     if svg is not None:
         raise BadInput("--svg draws a bound of one mode; name it with --mode", field="--svg")
     found = analyze_modes(system)
+    answer = held_in_modes(found)
     if explain is not None:
         if as_json:
             _named(found.every, explain, file)
@@ -200,6 +204,7 @@ def _modes(
     if as_json:
         result = {
             "system": system.name or file.stem,
+            "held": answer,
             "schedulable": found.schedulable,
             "modes": [
                 {
@@ -229,9 +234,11 @@ def _modes(
                 click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
             click.echo()
         every = {**found.modes, "changes of mode": found.changes, "fail-over": found.gaps}
-        echo_lines(brief_of_bounds(every, on_target(file, on), lacking=lacking_in_modes(found)).lines())
-    if not found.schedulable:
-        sys.exit(1)
+        echo_lines(
+            brief_of_bounds(every, answer, on_target(file, on), lacking=lacking_in_modes(found)).lines()
+        )
+    if not answer:
+        sys.exit(answer.exit_status)
 
 
 def _named(bounds: Sequence[Bound], name: str, file: Path) -> list[Bound]:
@@ -248,9 +255,10 @@ def _named(bounds: Sequence[Bound], name: str, file: Path) -> list[Bound]:
     return found
 
 
-def _as_object(name: str, bounds: Sequence[Bound], advice: Sequence[Advice]) -> dict[str, Any]:
+def _as_object(name: str, answer: Held, bounds: Sequence[Bound], advice: Sequence[Advice]) -> dict[str, Any]:
     return {
         "system": name,
+        "held": answer,
         "schedulable": all(bound.schedulable for bound in bounds),
         "bounds": [bound.to_json() for bound in bounds],
         "advice": [
@@ -298,7 +306,7 @@ def _table(bounds: Sequence[Bound], all_rows: bool) -> None:
             response = "none" if bound.response is None else in_words(bound.response)
             allowed = "" if bound.deadline is None else in_words(bound.deadline)
             share = f"{bound.response / bound.deadline:.1%}" if bound.response and bound.deadline else ""
-            verdict = "yes" if bound.schedulable else "[red]no[/red]"
+            verdict = _HOLDS[bound.held]
             figures = ", ".join(kinds_of(bound.figures))
             rests = f"missing: {', '.join(bound.missing)}" if bound.missing else figures
             table.add_row(bound.core, bound.task, response, allowed, share, verdict, rests)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from consort.analysis.advice import Advice
 from consort.analysis.lacking import named, remedies
 from consort.analysis.result import Bound
+from consort.base.held import Held
 from consort.base.units import counted, microseconds
 from consort.report.brief import Brief, Timed, largest_part, listed, worst
 
@@ -17,13 +18,14 @@ CHAIN = ("reaction time", "data age")
 
 def brief_of_bounds(
     bounds: Mapping[str, Sequence[Bound]],
+    answer: Held,
     file: str,
     advice: Sequence[Advice] = (),
     lacking: Iterable[str] = (),
 ) -> Brief:
     """`bounds` of each mode, or of none under the name ""; those that are no mode's under any other.
 
-    `lacking`: the places of figures that are missing.
+    `answer`: that of all of them. `lacking`: the places of figures that are missing.
     """
     every = [(mode, bound) for mode, some in bounds.items() for bound in some]
     failing = [(mode, bound) for mode, bound in every if not bound.schedulable]
@@ -44,7 +46,7 @@ def brief_of_bounds(
     else:
         after = f"consort simulate {file}; -v prints every bound with its theorem"
     return Brief(
-        _verdict(every, failing),
+        _verdict(every, failing, answer),
         [one for one, _, _ in tasks],
         chains,
         named(places) if places else "no task has a bound" if bound is None else _cause(bound, advice),
@@ -66,7 +68,7 @@ def timed(bound: Bound, mode: str = "") -> Timed:
     )
 
 
-def _verdict(every: Sequence[tuple[str, Bound]], failing: Sequence[tuple[str, Bound]]) -> str:
+def _verdict(every: Sequence[tuple[str, Bound]], failing: Sequence[tuple[str, Bound]], answer: Held) -> str:
     if not failing:
         required = sum(bound.deadline is not None for _, bound in every)
         return (
@@ -75,6 +77,10 @@ def _verdict(every: Sequence[tuple[str, Bound]], failing: Sequence[tuple[str, Bo
         )
     none = [bound for _, bound in failing if bound.response is None]
     names = listed(f"{bound.task} ({bound.kind}{f', {mode}' if mode else ''})" for mode, bound in failing)
+    if answer is Held.UNDECIDED:
+        return f"{answer.capitalize()}: no bound for {names}"
+    if all(bound.held is Held.UNDECIDED for _, bound in failing):
+        return f"Not known to hold, whatever the missing figures are: no bound for {names}"
     if len(none) == len(failing):
         return f"Not known to hold: no bound for {names}"
     return (

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from consort.analysis.lacking import lacking_figures
+from consort.analysis.lacking import held, lacking_figures
 from consort.analysis.system import analyze_system
+from consort.base.held import Held
 from consort.model import BadDescription, System
 from consort.plan import plan_of
 from consort.sweep.cells import Cells, Row
@@ -14,7 +15,6 @@ from consort.sweep.changes import changed
 from consort.sweep.figures import FIGURES
 
 if TYPE_CHECKING:
-    from consort.analysis.result import Bound
     from consort.simulate.chains import Chains
     from consort.simulate.engine import Simulation
 
@@ -42,9 +42,7 @@ def describe(cells: Cells, analysis: str, changes: dict[str, Any], seed: int) ->
 
 def bounds(system: System) -> list[Row]:
     found = analyze_system(system)
-    answers = [_shown(bound) for bound in found]
-    whole = False if False in answers else None if None in answers else True
-    rows = [_row(name="", kind="system", holds=whole)]
+    rows = [_row(name="", kind="system", holds=_shown(held(system, found)))]
     for one in found:
         rows.append(
             _row(
@@ -53,16 +51,15 @@ def bounds(system: System) -> list[Row]:
                 core=one.core or None,
                 bound_ps=one.response,
                 allowed_ps=one.deadline,
-                holds=_shown(one),
+                holds=_shown(one.held),
                 note="; ".join(one.notes) if one.response is None else None,
             )
         )
     return rows
 
 
-def _shown(bound: Bound) -> bool | None:
-    """True if a bound holds; None where only a figure that nobody gave would tell."""
-    return None if bound.missing else bound.schedulable
+def _shown(answer: Held) -> bool | None:
+    return None if answer is Held.UNDECIDED else bool(answer)
 
 
 def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from consort.analysis.lacking import lacking_figures, named, remedies
+from consort.analysis.lacking import answer_of, lacking_figures, named, remedies
 from consort.analysis.scratchpad import slot_of, three_phase_cores
 from consort.base.errors import BadInput, SystemFails, Undecided
+from consort.base.held import Held
 from consort.board.generate.kernel import (
     PART_ALIGNMENT,
     PARTITIONS,
@@ -50,8 +51,8 @@ def make_tables(system: System, options: TableOptions) -> Tables:
     system, tolerance = slots(system, names, notes)
     found, executions = bounds(system, names, options)
     late = tuple(bound.task for bound in found if not bound.schedulable)
-    above = any(bound.response is not None and not bound.schedulable for bound in found)
-    lacking = () if above else tuple(lacking_figures(plan_of(system), found))
+    undecided = answer_of(found) is Held.UNDECIDED
+    lacking = tuple(lacking_figures(plan_of(system), found)) if undecided else ()
     if lacking and not options.force:
         raise Undecided(
             f"{system.file}: not known to be schedulable: {named(lacking)}: {remedies(lacking)}; --dma-rate"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from consort.analysis.figures import NotAnalysable
+from consort.analysis.figures import MissingFigure, NotAnalysable
 from consort.analysis.result import Bound, in_words
 from consort.analysis.scratchpad import carried, core_of, moved, slot_of
 from consort.analysis.three_phase import bound_core
@@ -122,7 +122,11 @@ def bounds(system: System, names: list[str], options: TableOptions) -> tuple[lis
         try:
             carried(system, core)
         except NotAnalysable as error:
-            bounds += [Bound(t.name, None, t.deadline, "", notes=(str(error),), core=core) for t in tasks]
+            lacks = (error.place,) if isinstance(error, MissingFigure) else ()
+            bounds += [
+                Bound(t.name, None, t.deadline, "", notes=(str(error),), core=core, missing=lacks)
+                for t in tasks
+            ]
             continue
         bounds += bound_core(tasks, found.share, method=found.method, core=core)
     return bounds, executions
