@@ -5,8 +5,10 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "consort/app/stand_in.hpp"
 #include "consort/linux/executive/channels.hpp"
@@ -18,25 +20,67 @@ using app::StandInIn;
 using app::StandInOut;
 using app::StandInState;
 
-// Executes for `ns` of the thread's own processor time: what preempts it does not count.
-inline void execute_for(std::uint64_t ns) noexcept {
-    const auto executed = [] {
-        timespec time{};
-        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-               static_cast<std::uint64_t>(time.tv_nsec);
-    };
-    // Reading the clock is part of the execution, and the caller's own clock sees a little more of it: better
-    // a little early than above the WCET.
-    constexpr std::uint64_t reading = 3000;
-    const std::uint64_t until = executed() + (ns > reading ? ns - reading : 0);
-    std::uint32_t word = 1;
-    while (executed() < until) {
-        for (int i = 0; i < 64; ++i) {
-            word = word * 1664525U + 1013904223U;
-            asm volatile("" : "+r"(word));
-        }
+// The thread's own processor time [ns]: what preempts it does not count.
+inline std::uint64_t executed_ns() noexcept {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The least that a reading of a thread's clock takes, and that a piece of work with one takes [ns].
+struct Pace {
+    std::uint64_t reading = ~std::uint64_t{0};
+    std::uint64_t round = ~std::uint64_t{0};
+};
+
+template <class Executed, class Work>
+Pace pace_of(const Executed& executed, const Work& work) noexcept {
+    Pace pace;
+    for (int i = 0; i < 16; ++i) {
+        const std::uint64_t begin = executed();
+        const std::uint64_t read = executed();
+        work();
+        pace.reading = std::min(pace.reading, read - begin);
+        pace.round = std::min(pace.round, executed() - read);
     }
+    return pace;
+}
+
+// Works for at most `ns`: it ends where one more round would not fit, and begins only if the first one does.
+// The thread that calls it sees as much as one reading more, before the first and after the last.
+template <class Executed, class Work>
+void work_for(std::uint64_t ns, const Pace& pace, const Executed& executed, const Work& work) noexcept {
+    const std::uint64_t others = 2 * pace.reading;
+    std::uint64_t round = pace.round;
+    if (ns < others + round) {
+        return;
+    }
+    const std::uint64_t begin = executed();
+    std::uint64_t last = begin;
+    std::uint64_t before = round;
+    while (last - begin + std::max(round, before) + others <= ns) {
+        work();
+        const std::uint64_t now = executed();
+        // Of the last two: an interrupt makes one long.
+        before = std::exchange(round, now - last);
+        last = now;
+    }
+}
+
+inline void piece_of_work() noexcept {
+    std::uint32_t word = 1;
+    for (int i = 0; i < 64; ++i) {
+        word = word * 1664525U + 1013904223U;
+        asm volatile("" : "+r"(word));
+    }
+}
+
+// Measured before any job.
+inline const Pace pace_here = pace_of(executed_ns, piece_of_work);
+
+inline void execute_for(std::uint64_t ns) noexcept {
+    work_for(ns, pace_here, executed_ns, piece_of_work);
 }
 
 inline void stand_in_step(const StandInIn& in, StandInState& state, StandInOut& out) noexcept {

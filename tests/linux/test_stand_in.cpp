@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "consort/linux/executive/stand_in.hpp"
+
+using namespace consort::linux_port;
+
+namespace {
+
+// A thread's clock on a processor on which each reading and each piece of work takes so long.
+struct Processor {
+    std::uint64_t reading;
+    std::uint64_t piece;
+    std::uint64_t now = 0;
+
+    // Half of a reading is before the value is taken, and half after it.
+    std::uint64_t read() {
+        now += reading / 2;
+        const std::uint64_t value = now;
+        now += reading - reading / 2;
+        return value;
+    }
+    // The processor time that a stand-in of `ns` has in all.
+    std::uint64_t time_of(std::uint64_t ns) {
+        const auto clock = [this] { return read(); };
+        const auto work = [this] { now += piece; };
+        const Pace pace = pace_of(clock, work);
+        const std::uint64_t begin = now;
+        work_for(ns, pace, clock, work);
+        return now - begin;
+    }
+};
+
+}  // namespace
+
+TEST(StandIn, IsNeverLongerThanItsTimeOnAnyProcessor) {
+    for (const std::uint64_t reading : {2U, 50U, 300U, 700U, 5'000U, 40'000U}) {
+        for (const std::uint64_t piece : {1U, 90U, 400U, 3'000U, 25'000U}) {
+            for (std::uint64_t ns = 1; ns < 10'000'000; ns += ns / 3 + 7) {
+                Processor processor{reading, piece};
+                const std::uint64_t took = processor.time_of(ns);
+                EXPECT_LE(took, ns) << reading << ", " << piece;
+                // What is left is no room for another round.
+                EXPECT_GT(took + 3 * reading + 2 * piece, ns) << reading << ", " << piece;
+            }
+        }
+    }
+}
+
+// An interrupt that the kernel charges to the thread is not the stand-in's doing, and ends it no sooner.
+TEST(StandIn, WorksOnAfterAnInterrupt) {
+    Processor processor{100, 100};
+    const auto clock = [&] { return processor.read(); };
+    int pieces = 0;
+    const auto work = [&] { processor.now += ++pieces == 5 ? 20'000 : 100; };
+    const std::uint64_t begin = processor.now;
+    work_for(100'000, Pace{100, 200}, clock, work);
+    EXPECT_LE(processor.now - begin, 100'000U);
+    EXPECT_GT(processor.now - begin, 99'000U);
+}
