@@ -73,7 +73,7 @@ def _verdict(every: Sequence[tuple[str, Bound]], failing: Sequence[tuple[str, Bo
         required = sum(bound.deadline is not None for _, bound in every)
         return (
             f"The system holds: {counted(len(every), 'bound')}, each within what is allowed"
-            f" ({required} have a limit)"
+            f" ({required} with a limit)"
         )
     none = [bound for _, bound in failing if bound.response is None]
     names = listed(f"{bound.task} ({bound.kind}{f', {mode}' if mode else ''})" for mode, bound in failing)
