@@ -113,7 +113,7 @@ class Cuts:
         return len(part.cores) == 1 and self.grows(next(iter(part.cores)))
 
     def _grows(self, core: str) -> bool:
-        """True if more tasks on a core leave no more slack (docs/explanation/placement.md, lemma 2)."""
+        """True if more tasks on a core leave no more slack (proofs/placement.md, lemma 2)."""
         ranked = self.problem.policy(core) == "edf" or takes_audsley(self.problem, core)
         return ranked and plain(self.problem, core)
 

@@ -55,7 +55,7 @@ def audsley(
 
     From the least urgent rank up, each rank goes to the task that has most slack there. `slack(urgent, task)`
     is that of a task below the others of `urgent`. Of equal ones the later one of `before` goes lower, so
-    that an order that is as good as any stays. docs/explanation/placement.md, lemma 3.
+    that an order that is as good as any stays. proofs/placement.md, lemma 3.
     """
     left, found = list(before), []
     while left:
@@ -83,7 +83,7 @@ def takes_audsley(problem: Problem, core: str) -> bool:
 def plain(problem: Problem, core: str) -> bool:
     """True if only local tasks may come to a core, and its bounds grow with each that does.
 
-    docs/explanation/placement.md, lemma 2.
+    proofs/placement.md, lemma 2.
     """
     return problem.system.scheduling_of(core).supply is None and local_only(problem, core)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Preemption thresholds with which every deadline holds and the tasks' stacks take the least memory.
 
-docs/explanation/placement.md has the proof that one assignment is the best, and how it is found.
+proofs/placement.md, lemma 10: one assignment is the best. docs/explanation/placement.md: how it is found.
 """
 
 from __future__ import annotations
