@@ -63,6 +63,8 @@ def _on(document: Document, on: str | None, platform: Platform | None = None) ->
         if on not in own:
             known = [*own, *(targets if isinstance(targets, dict) else ())]
             text = f"there is no target {on!r}; {nearest(on, known, 'targets')}"
+            if not targets:
+                text += "; other platforms are described under 'targets'"
             raise BadDescription([document.problem(("targets",), text)])
     return _system(document, platform)
 

@@ -14,6 +14,8 @@ from consort.report.brief import Brief, Timed, listed, worst
 from consort.report.terminal import outcome
 
 _FAILED = ("above bound", "late", "not seen")
+# The length that a cause may have, where it has several clauses.
+CAUSE = 160
 _OF_TASKS, _OF_CHAINS = ("response",), ("reaction", "age")
 
 
@@ -79,11 +81,19 @@ def _verdict(run: Run, judged: list[dict[str, Any]]) -> str:
 def _cause(run: Run, judged: list[dict[str, Any]]) -> str:
     reasons = run.data["verdict"]["reasons"]
     if reasons:
-        return str(reasons[0])
+        return _beginning(str(reasons[0]))
     disturbed = [c for c in judged if any(task["disturbed"] for task in c["verdict"]["tasks"])]
     if disturbed:
         return f"the machine: {_disturbed(disturbed[-1]['verdict'])}"
     return _parts(run, judged)
+
+
+def _beginning(reason: str) -> str:
+    """The clauses of a reason that fit into two lines; it goes on with all that was not as it should be."""
+    first, *more = reason.split("; ")
+    while more and len(first) + len(more[0]) < CAUSE:
+        first += f"; {more.pop(0)}"
+    return f"{first}; the report has the rest" if more else first
 
 
 def _parts(run: Run, judged: list[dict[str, Any]]) -> str:

@@ -48,6 +48,16 @@ def test_a_target_that_there_is_not_is_refused_with_the_nearest(
         assert "there is no target 'versall'; did you mean 'versal'?" in capsys.readouterr().err
 
 
+def test_a_description_of_one_platform_says_where_others_are_described(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = json.loads(file.read_text(encoding="utf-8"))
+    del alone["targets"]
+    file.write_text(json.dumps(alone), encoding="utf-8")
+    assert ended("run", str(file), "--on", "versal") == 2
+    assert "other platforms are described under 'targets'" in capsys.readouterr().err
+
+
 def test_commands_lay_the_description_on_the_target(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on = (str(file), "--on", "versal")
     assert ended("plan", *on, "--for", "analysis", "--json") == 0

@@ -13,7 +13,7 @@ from consort.judge import Bounds, Limit, judge
 from consort.record import Run, RunWriter
 from consort.record.status import EVENTS
 from consort.report.brief import Brief, Timed
-from consort.report.brief_run import brief_of_run
+from consort.report.brief_run import CAUSE, _beginning, brief_of_run
 from system_recording import Recording
 
 LABELS = ["verdict", "worst task", "worst chain", "cause", "next"]
@@ -160,6 +160,13 @@ def test_a_run_that_did_not_hold(tmp_path: Path) -> None:
     assert said["verdict"] == "The system did not hold"
     assert "1 of 10 jobs missed their deadline of 100.000 µs" in said["cause"]
     assert said["worst task"].startswith("servo on m0: response 120.000 µs, deadline 100.000 µs (120 %)")
+
+
+def test_a_cause_is_the_beginning_of_a_long_reason() -> None:
+    short = "servo: response above its bound; it may be a defect"
+    assert _beginning(short) == short
+    assert _beginning(f"{short}; {'x' * CAUSE}; y") == f"{short}; the report has the rest"
+    assert _beginning("x" * 2 * CAUSE) == "x" * 2 * CAUSE
 
 
 def test_what_preparing_the_machine_would_have_removed(tmp_path: Path) -> None:
