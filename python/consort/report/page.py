@@ -34,8 +34,8 @@ MEANING: dict[str, str] = {
 }
 # How the names of events end that tell of a fault; the others (started, ended, back) are news.
 FAULTS = ("-died", "-lost", "-silent", "-fault")
-# The part of its own width that a diagram keeps on a narrow page, so that it can be read.
-DIAGRAM_KEEPS = 0.55
+# A diagram shrinks with the page to this part of its own width, or to so many pixels, so that it can be read.
+DIAGRAM_KEEPS, DIAGRAM_PIXELS = 0.5, 640
 # Events of the manifest that the page lists one by one.
 EVENTS = 50
 _PUBLISHED_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -99,10 +99,11 @@ def _diagram(run: Run) -> dict[str, Any] | None:
     if not is_file(file):
         return None
     content = read_bytes(file, LARGEST_PICTURE, "diagram", pipes=False)
-    width = re.search(rb'<svg[^>]* width="(\d{1,5})[".]', content)
+    found = re.search(rb'<svg[^>]* width="(\d{1,5})[".]', content)
+    width = int(found[1]) if found else 0
     return {
         "data": base64.b64encode(content).decode("ascii"),
-        "width": int(width[1]) * DIAGRAM_KEEPS if width else 0,
+        "width": max(width * DIAGRAM_KEEPS, min(width, DIAGRAM_PIXELS)),
     }
 
 

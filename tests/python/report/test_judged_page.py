@@ -320,7 +320,7 @@ def test_the_system_is_drawn_on_top(run: Run) -> None:
     page = render(run)
     (run.path / "system.svg").unlink()
     assert page.index('id="system"') < page.index('id="verdicts"')
-    found = re.search(r'src="data:image/svg\+xml;base64,([^"]*)" style="min-width:880px"', page)
+    found = re.search(r'src="data:image/svg\+xml;base64,([^"]*)" style="min-width:800px"', page)
     assert found is not None and base64.b64decode(found[1]).decode() == svg
     # As a picture it runs no script; in the page it would.
     assert "<script" not in page
