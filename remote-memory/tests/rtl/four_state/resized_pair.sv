@@ -161,8 +161,8 @@ module resized_pair
       .m_ar_o('{ar[2]}), .m_ar_valid_o('{ar_valid[2]}), .m_ar_ready_i('{ar_ready[2]}),
       .m_r_i('{r[2]}), .m_r_valid_i('{r_valid[2]}), .m_r_ready_o('{r_ready[2]}),
       .c_lite_req_i, .c_lite_resp_o, .m_lite_req_i, .m_lite_resp_o, .rate_i, .latency_i, .flip_chance_i, .flip_span_i,
-      .drop_chance_i, .repeat_chance_i, .cut_i('{cut_i}), .stall_i('{stall_i[1], stall_i[0]}), .stuck_i('{stuck_i[15:8], stuck_i[7:0]}),
-      .c_reset_i, .m_reset_i,
+      .drop_chance_i, .repeat_chance_i, .cut_i('{cut_i}), .stall_i('{stall_i[1], stall_i[0]}),
+      .stuck_i('{stuck_i[15:8], stuck_i[7:0]}), .c_reset_i, .m_reset_i,
       .isolate_i('{isolate_i}), .isolated_o('{isolated_o}),
       .phy_down_i('{phy_down_i}), .c_irq_o, .m_irq_o, .request_words_o('{request_words_o}),
       .response_words_o('{response_words_o}), .corrupted_o('{corrupted_o[127:64], corrupted_o[63:0]})
