@@ -54,6 +54,9 @@ module read_room_check (
       if (waits && waited_q && was_none_q) assert (room && fits);
 `ifdef PROVE
       assert (out_q == 10'(dut.used_q));
+      if (dut.plenty_q) assert (out_q <= 10'(Room - 16));
+      if (dut.room_q) assert (waited_q && 11'(out_q) + 11'(len) < 11'(Room));
+      if (waited_q && was_none_q) assert (dut.room_q);
       if (dut.fits_q) assert (waited_q && (out_q == '0 || 11'(out_q) + 11'(len) < 11'(share)));
       if (waited_q && was_none_q) assert (dut.fits_q);
 `endif
