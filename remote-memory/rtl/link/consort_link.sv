@@ -186,7 +186,7 @@ module consort_link
 
   logic ack_sent, ack_sent_late, nak_sent, ack_now, nak_due, keep_due, new_ack, none_out, late;
   logic idle, repeating, repeat_due, space, pipe_empty, advance;
-  seq_t oldest, in_flight, beat_seq;
+  seq_t oldest, beat_seq;
   logic [ReplayPtr-1:0] replay_write, replay_oldest, replay_read;
   logic [BeatWidth-1:0] beat;
   logic beat_valid, beat_first, beat_last, beat_new, beat_raw, beat_replay, beat_counts;
@@ -271,7 +271,6 @@ module consort_link
       .idle_o(idle),
       .repeating_o(repeating),
       .repeat_due_o(repeat_due),
-      .in_flight_o(in_flight),
       .none_out_o(none_out),
       .replays_o,
       .advance_i(advance),
@@ -295,7 +294,6 @@ module consort_link
       .up_i(up),
       .ack_i(heard_ack),
       .ack_number_i(heard_number),
-      .in_flight_i(in_flight),
       .new_ack_o(new_ack),
       .oldest_o(oldest),
       .space_o(space),

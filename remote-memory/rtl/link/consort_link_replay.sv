@@ -7,7 +7,7 @@
 // Parameters: Depth of the replay buffer in beats, a power of two; SeqWidth.
 // Throughput: a beat a cycle.
 // Latency: three cycles from beat_* to phy_tx_o.
-// Assumes: a beat that is kept finds room: the sender starts a frame only while space_o.
+// Assumes: a beat that is kept finds room: the sender starts a frame only while space_o; of numbers fewer than half are under way.
 // Held by: the exploration of consort_link (tests/rtl/test_explore.py), with a wrong version of this module.
 module consort_link_replay
   import consort_remote_pkg::*;
@@ -22,7 +22,6 @@ module consort_link_replay
 
     input  logic                 ack_i,            // an acknowledgement was heard
     input  logic [SeqWidth-1:0]  ack_number_i,
-    input  logic [SeqWidth-1:0]  in_flight_i,
     output logic                 new_ack_o,        // one of something new, a cycle later
     output logic [SeqWidth-1:0]  oldest_o,         // frame without acknowledgement
     output logic                 space_o,          // for three of the longest frames
@@ -61,11 +60,15 @@ module consort_link_replay
   logic [BeatWidth+1:0] replay_ram[Depth];
   logic [BeatWidth+1:0] replay_data_q;
   logic new_ack, new_ack_q;
+  seq_t acked, unacked;          // frames that the acknowledgement is of, and those behind them
 
   assign advance = !phy_tx_valid_o || phy_tx_ready_i;
   assign advance_o = advance;
   assign b_next_seq = b_seq_q + 1'b1;
-  assign new_ack = ack_i && up_i && ack_number_i != oldest_q && (ack_number_i - oldest_q) <= in_flight_i;
+  // Of a frame under way, or of the next one: no more are under way than half of the numbers less one, so that two upper bits say it.
+  assign acked = ack_number_i - oldest_q;
+  assign unacked = beat_seq_i - ack_number_i;
+  assign new_ack = ack_i && up_i && ack_number_i != oldest_q && !acked[SeqWidth-1] && !unacked[SeqWidth-1];
   assign new_ack_o = new_ack_q;
   assign oldest_o = oldest_q;
   assign empty_o = !a_valid_q && !b_valid_q;

@@ -54,7 +54,6 @@ module consort_link_sender
     output logic                 idle_o,
     output logic                 repeating_o,
     output logic                 repeat_due_o,
-    output logic [SeqWidth-1:0]  in_flight_o,
     output logic                 none_out_o,       // a cycle later
     output logic [31:0]          replays_o,
 
@@ -80,7 +79,7 @@ module consort_link_sender
   } tx_state_e;
 
   tx_state_e tx_state_q;
-  seq_t seq_q;
+  seq_t seq_q, in_flight;
   logic [4:0] tx_left_q;
   logic tx_left_one_q, tx_empty, tx_go, tx_starts;
   logic [63:0] tx_half_q;
@@ -92,7 +91,7 @@ module consort_link_sender
   logic control_due, control_short;
   header_t header_out;
 
-  assign in_flight_o = seq_q - oldest_i;
+  assign in_flight = seq_q - oldest_i;
   assign replay_read_o = replay_read_q;
   assign idle_o = tx_state_q == TxIdle;
   assign repeating_o = tx_state_q == TxReplay;
@@ -196,7 +195,7 @@ module consort_link_sender
       none_out_o <= 1'b1;
     end else begin
       // With the frame that starts now.
-      window_q <= tx_starts && advance_i ? in_flight_o < SeqWidth'(MaxInFlight - 1) : in_flight_o < SeqWidth'(MaxInFlight);
+      window_q <= tx_starts && advance_i ? in_flight < SeqWidth'(MaxInFlight - 1) : in_flight < SeqWidth'(MaxInFlight);
       // Frames may start, unless something else has to go first.
       open_q <= up_i && space_i && !control_due && !replay_due_q;
       none_out_o <= seq_q == oldest_i;

@@ -252,7 +252,7 @@ WRONG_LINKS = [
         2,
         ONE_RESET,
         "link_replay",
-        " && (ack_number_i - oldest_q) <= in_flight_i;",
+        " && !acked[SeqWidth-1] && !unacked[SeqWidth-1];",
         ";",
         id="any number is an acknowledgement",
     ),
