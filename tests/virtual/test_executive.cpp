@@ -67,6 +67,7 @@ class Core {
 
     [[nodiscard]] Time now() const noexcept { return now_; }
     void arm(Time at) noexcept { armed_ = at; }
+    [[nodiscard]] Time armed() const noexcept { return armed_; }
     [[nodiscard]] Time until() const noexcept { return stopped_ ? 0 : of_.until; }
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
     void stop() noexcept { stopped_ = true; }
@@ -75,7 +76,7 @@ class Core {
     void settle() noexcept {
         while (event() <= now_) {
             deliver();
-            if (armed_ <= now_) {
+            if (host().armed() <= now_) {
                 host().due();
             }
         }
@@ -128,7 +129,7 @@ class Core {
     };
     // The next instant at which anything happens.
     [[nodiscard]] Time event() const noexcept {
-        Time next = armed_;
+        Time next = static_cast<const Host&>(*this).armed();
         for (const Answer& answer : answers_) {
             next = std::min(next, answer.at);
         }
@@ -176,6 +177,7 @@ class Timed : public Core<Timed>, public TimedExecutive<Timed> {
     using Core::enable;
     using Core::now;
     using Core::until;
+    using TimedExecutive::armed;
     void due() { timer(); }
     void answered(std::uint32_t task, std::uint32_t seq) { answer(task, seq); }
     void preempt() {
@@ -186,7 +188,6 @@ class Timed : public Core<Timed>, public TimedExecutive<Timed> {
     }
     void dispatch_all() { dispatch(); }
 
-    void arm_at(Time at) noexcept { Core::arm(at); }
     void switched() noexcept {}
     void spend(Frame& frame, Time length) noexcept {
         TimedTask& task = *frame.task;

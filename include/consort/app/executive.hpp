@@ -17,8 +17,9 @@
 // stack is enough under all three policies.
 //
 // What a release needs is computed when the job before it ends; the interrupt moves the task from one list to
-// another. A job that leaves its core while it waits is two parts, which run to their ends each; in between
-// its task is in a list of those that wait. Insertion into a list takes a step for each task in it.
+// another. A job that leaves its core while it waits is two parts; in between its task is in a list of those
+// that wait. A part that is code runs to its end, whatever has become of its answer meanwhile; one that is a
+// stretch of time is given up in its midst. Insertion into a list takes a step for each task in it.
 //
 // How a port uses it, interrupts disabled:
 //

@@ -45,12 +45,12 @@ struct Task {
 //   prepare  releases and due are now at the next job
 //   skip     the job is not executed: record it
 //   until    no job that is due then or later is released
+//
+// A port whose jobs are code, which the concept is about:
+//
 //   stop     `until` is now, on all cores
+//   stopped  optional: whether that is so; then nothing is released any more
 //   settle   called after a job has ended, before the next is chosen
-//   stopped  optional: the same as `until() <= now`, where jobs are due when they are released
-//
-// A port whose jobs are code:
-//
 //   execute  the job, which begins now, to its end, with interrupts enabled; false: `stop`
 //   depart   optional, with the next four, of a task whose jobs leave the core: the first part of a job, as
 //            `execute`, which is the second one then

@@ -85,9 +85,8 @@ class ReleasingCore : public Processor, public TimedExecutive<ReleasingCore> {
                               settings.execution, settings.arrival, 0);
     }
 
-    [[nodiscard]] Time armed() const noexcept { return armed_; }
     [[nodiscard]] Time next() noexcept {
-        Time next = std::min(completes_, armed_);
+        Time next = std::min(completes_, armed());
         if (top() != nullptr && clock_->now < begins_ && urgent()) {
             next = std::min(next, begins_);  // a switch under way is not interrupted
         }
@@ -103,7 +102,6 @@ class ReleasingCore : public Processor, public TimedExecutive<ReleasingCore> {
 
     // --- the port
     [[nodiscard]] Time now() const noexcept { return clock_->now; }
-    void arm_at(Time at) noexcept { armed_ = at; }
     void switched() noexcept { begins_ = app::after(clock_->now, switch_); }
     // Spends the core's time on the topmost frame until `left` of it has passed or the frame has a signal.
     void spend(Frame& frame, Time left) noexcept {
@@ -179,7 +177,6 @@ class ReleasingCore : public Processor, public TimedExecutive<ReleasingCore> {
 
     Journal* journal_;
     std::vector<TimedTask> tasks_;
-    Time armed_ = app::never;
 };
 
 // Computes what masters send it, one request after another, and does nothing else.

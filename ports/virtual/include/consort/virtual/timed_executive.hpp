@@ -80,8 +80,6 @@ struct Frame {
 // A port derives from it and has:
 //   now, until, enable, disable
 //            as app::ExecutivePort has them
-//   arm_at   the timer is to call end_waits() and release_jobs(), or timer(), at this instant (`never`: not
-//            at all)
 //   switched a part is about to begin on the core: the cost of switching to it
 //   spend    the part's time on the core: so much of it (`never`: a wait), or until its frame has a signal
 //   send     the request of an offloaded job is on its way to its worker
@@ -108,6 +106,8 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
     }
 
     [[nodiscard]] const TimedTask& task(std::uint32_t t) const noexcept { return tasks_[t]; }
+    // When timer(), or end_waits() and release_jobs(), are to be called; `never`: not at all.
+    [[nodiscard]] Time armed() const noexcept { return armed_; }
     // The frame that the core executes; null: nothing.
     [[nodiscard]] Frame* top() const noexcept { return top_; }
 
@@ -153,10 +153,7 @@ class TimedExecutive : public app::Executive<TimedExecutive<Port>, TimedTask> {
     // --- what the executive calls
     [[nodiscard]] Time now() noexcept { return port().now(); }
     [[nodiscard]] Time begin() noexcept { return port().now(); }
-    void arm(Time at) noexcept {
-        armed_ = at;
-        port().arm_at(at);
-    }
+    void arm(Time at) noexcept { armed_ = at; }
     void disarm() noexcept { arm(app::never); }
     void prepare(const TimedTask& /*task*/) noexcept {}
     [[nodiscard]] Time until() noexcept { return port().until(); }
