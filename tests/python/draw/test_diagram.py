@@ -150,6 +150,19 @@ def test_what_a_task_says() -> None:
     assert "drive-control: period 2ms, deadline 2ms, on r5f-0, execution local" in text
 
 
+def test_devices_that_tasks_use_themselves_are_drawn() -> None:
+    root = parsed(draw_system(load_system(ROOT / "examples" / "drive" / "loop.yaml")))
+    check(root)
+    assert names(root, "device") == ["arm", "operator"]
+    assert "plant · every 50us · motor and" in words(root) and "function · what the operator" in words(root)
+    arrows = {
+        path.get("data-name"): path for path in root.iter(f"{SVG}path") if path.get("class") == "played"
+    }
+    assert set(arrows) == {"arm of servo:servo", "operator of hmi:hmi"}
+    # The plant is read and written, the operator is read.
+    assert [arrows[name].get("marker-start") is not None for name in sorted(arrows)] == [True, False]
+
+
 def test_the_same_twice() -> None:
     assert draw_system(load_system(VEHICLE)) == draw_system(load_system(VEHICLE))
 

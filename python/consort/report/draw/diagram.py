@@ -221,10 +221,10 @@ class _Drawing:
                 self.canvas.path(
                     d,
                     stroke=INK,
-                    head=bool(role),
-                    tail=wire.both_ways and not role,
-                    dash="5 3" if wire.both_ways else "",
-                    kind="line",
+                    head=bool(role or wire.plays),
+                    tail=wire.both_ways and (not role or bool(wire.plays)),
+                    dash="5 3" if wire.both_ways and not wire.plays else "",
+                    kind="played" if wire.plays else "line",
                     name=f"{wire.name}:{role}",
                 )
 
@@ -265,6 +265,9 @@ class _Drawing:
         return curve([(x0, begin), (x1, end)])
 
     def wire(self, wire: Wire) -> None:
+        if wire.plays:
+            self.labelled_device(wire.plays, wire.lines[1], wire.box)
+            return
         box, colour = wire.box, KINDS.get(wire.kind, INK)
         self.canvas.rect(box, fill=PAPER, stroke=EDGE, radius=box.h / 2, kind="channel", name=wire.name)
         self.canvas.rect(Box(box.x + 12, box.y + 7, 4, box.h - 14), fill=colour, radius=2)
@@ -276,16 +279,17 @@ class _Drawing:
     def device(self, name: str, box: Box) -> None:
         assert self.system is not None
         device = self.system.devices.get(name) or self.platform.devices[name]
+        facts = [fact for fact in (device.kind, plain(device.rate.value) if device.rate else "") if fact]
+        if not facts and device.description:
+            facts = [device.description]
+        self.labelled_device(name, " · ".join(facts), box)
+
+    def labelled_device(self, name: str, line: str, box: Box) -> None:
         self.canvas.rect(box, fill=STUB, stroke=EDGE, kind="device", name=name)
         self.canvas.text(
             box.x + 10, box.y + 14.5, shortened(name, 11, box.w - 20, bold=True), size=11, bold=True
         )
-        facts = [fact for fact in (device.kind, plain(device.rate.value) if device.rate else "") if fact]
-        if not facts and device.description:
-            facts = [device.description]
-        self.canvas.text(
-            box.x + 10, box.y + 27, shortened(" · ".join(facts), 9.5, box.w - 20), size=9.5, fill=DIM
-        )
+        self.canvas.text(box.x + 10, box.y + 27, shortened(line, 9.5, box.w - 20), size=9.5, fill=DIM)
 
 
 def _said(value: Duration | str) -> str:

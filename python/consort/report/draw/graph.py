@@ -65,4 +65,33 @@ def wires_of(system: System) -> list[Wire]:
             lines = (name, " · ".join(what))
             device = None if is_task else writer
             wires.append(Wire(name, lines, writer if is_task else None, readers, device, kind=channel.kind))
+    return wires + _played(system)
+
+
+def _played(system: System) -> list[Wire]:
+    """A wire for each device that a task reads or writes itself: a plant, a driver, a recording, a sink."""
+    wires = []
+    for task, described in system.tasks.items():
+        read, written = (
+            [part.partition(".")[0] for _, part in described.bound_to(key)] for key in ("reads", "writes")
+        )
+        for name in dict.fromkeys([*read, *written]):
+            device = system.devices.get(name)
+            if device is None:
+                continue
+            how = ("plant", "driver", "recording", "function", "sink")
+            facts = [word for word in how if getattr(device, word) is not None] or ["device"]
+            facts += [f"every {plain(device.period)}"] if device.period is not None else []
+            facts += [device.description] if device.description else []
+            both = name in read and name in written
+            wires.append(
+                Wire(
+                    f"{name} of {task}",
+                    (name, " · ".join(facts)),
+                    None if name in read else task,
+                    [task] if name in read else [],
+                    both_ways=both,
+                    plays=name,
+                )
+            )
     return wires

@@ -60,6 +60,8 @@ class Wire:
     device: str | None = None
     both_ways: bool = False
     kind: str = ""
+    plays: str = ""
+    """The device that it stands for, which a task reads and writes without a channel."""
     box: Box = field(default_factory=lambda: Box(0, 0, 0, 0))
     gap: int = 0
     paths: dict[str, list[Point]] = field(default_factory=dict)
