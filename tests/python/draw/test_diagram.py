@@ -161,6 +161,11 @@ def test_devices_that_tasks_use_themselves_are_drawn() -> None:
     assert set(arrows) == {"arm of servo:servo", "operator of hmi:hmi"}
     # The plant is read and written, the operator is read.
     assert [arrows[name].get("marker-start") is not None for name in sorted(arrows)] == [True, False]
+    tasks = {"a": {"period": "1ms", "on": "master-0", "writes": ["log"]}}
+    data = {"consort": 1, "platform": "linux-host", "tasks": tasks, "devices": {"log": {"sink": "record"}}}
+    root = parsed(draw_system(system_from_data(data)))
+    check(root)
+    assert names(root, "device") == ["log"] and lines(root, "played") == ["log of a:"]
 
 
 def test_the_same_twice() -> None:
