@@ -208,8 +208,7 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
         "program": configuration["program"],
         "rows": rows,
         "few": few,
-        "clock": f"{clock['name']}, {clock['ticks_per_second'] / 1e6:.4f} MHz, step "
-        f"{_resolution(configuration):.3g} ns ({clock['provenance']})",
+        "clock": _clock(configuration),
         "clock_notes": clock["notes"],
         "jobs": configuration.get("jobs"),
         "job_labels": LABELS,
@@ -246,6 +245,14 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
         ],
         "published": _published(configuration),
     }
+
+
+def _clock(configuration: dict[str, Any]) -> str:
+    """The clock of a recording; one that no hardware has ticks at no rate."""
+    clock = configuration["clock"]
+    simulated = clock["provenance"] == "simulated"
+    rate = "" if simulated else f", {clock['ticks_per_second'] / 1e6:.4f} MHz"
+    return f"{clock['name']}{rate}, step {_resolution(configuration):.3g} ns ({clock['provenance']})"
 
 
 def _rate(bytes_per_second: float | None) -> str:
