@@ -77,7 +77,7 @@ def unseen_requests(
     late = [(at, mode) for at, mode in requests if at >= duration]
     found = [f"the run was over before {in_words(at)}, when mode {mode} is asked for" for at, mode in late]
     never = {mode for _, mode in requests} - {*entered} - {mode for _, mode in late}
-    return [*found, *(f"the run was over before it entered mode {mode}" for mode in sorted(never))]
+    return [*found, *(f"the run never entered mode {mode}, which is asked for" for mode in sorted(never))]
 
 
 def changes_section(changes: Sequence[Change]) -> dict[str, Any]:

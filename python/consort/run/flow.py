@@ -221,6 +221,7 @@ def _add_modes(
     for mode, raw in in_modes(whole, stays, modes.plans.modes):
         plan = modes.plans.modes[mode]
         if not raw.tables[JOBS].rows.size and not _due(raw) and mode != modes.start:
+            writer.leave_open(f"{recording.title}: nothing was seen of mode {mode}")
             continue
         # A stay may end before the first release of a task.
         done = [name for place, name in enumerate(plan.tasks) if f"outputs-{place}" in raw.tables]
