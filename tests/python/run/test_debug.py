@@ -228,3 +228,49 @@ def test_a_report_becomes_one_line_and_the_rest_stays() -> None:
     assert findings == ["stack-buffer-overflow, a write of 4 bytes, at /d/step.hpp:17 in broken::step"]
     assert rest == "core m-0, task plain, job 20: the process was ended by signal 6 (Aborted)"
     assert sanitizer.findings_in("core m-0 ended\n#0 is no report") == ([], "core m-0 ended\n#0 is no report")
+
+
+MODES_STEP = """
+#pragma once
+#include <cstdint>
+namespace modes {
+struct Nothing {};
+struct Measured { std::uint32_t value; };
+struct State { std::uint32_t steps; std::int32_t kept; };
+inline void plant(const Nothing&, State& state, Measured& out) { out.value = ++state.steps; }
+inline std::int32_t read_null(const std::int32_t* from) { return *from; }  // the null line
+inline void step(const Measured& in, State& state, Nothing&) {
+    const std::int32_t* volatile nowhere = nullptr;
+    if (in.value >= 25) { state.kept = read_null(nowhere); }
+}
+}
+"""
+
+
+@needs_gdb
+def test_the_job_that_breaks_in_a_later_mode_is_released_in_it(tmp_path: Path, runs: Path) -> None:
+    """Its own device says what it read: after some jobs of 10 ms and some of 30 ms, and not after as many of
+    10 ms."""
+    described = {
+        "platform": "chip.yaml",
+        "tasks": {
+            "plain": {
+                "step": "step.hpp::modes::step",
+                "on": "m-0",
+                "period": "10ms",
+                "reads": {"value": "motor.value"},
+            }
+        },
+        "devices": {"motor": {"plant": "step.hpp::modes::plant", "period": "10ms"}},
+        "modes": {
+            "one": {"tasks": ["plain"]},
+            "two": {"tasks": ["plain"], "overrides": {"plain": {"period": "30ms"}}},
+        },
+        "mode_changes": {"start": "one", "agreement": "1ms", "requests": [{"at": "95ms", "to": "two"}]},
+        "run": {"iterations": 10_000, "interference": []},
+    }
+    chip = "consort: 1\nname: chip\nprocessors: {any: {isa: other}}\ncores: {m: {processor: any, count: 1}}\n"
+    said = debugged(write(tmp_path / "d", described, step_hpp=MODES_STEP, chip_yaml=chip), "plain")
+    named = re.search(r"task plain, job (\d+)", reasons(only_run(runs)))
+    assert named is not None and int(named[1]) < 24
+    assert "SIGSEGV" in said and f"job {named[1]} of plain" in said

@@ -194,8 +194,8 @@ class Replay {
         if (!crashed) {
             return {};
         }
-        const plan::Task& planned =
-            config_.image.task(config_.mode_with(only_), static_cast<std::uint32_t>(only_));
+        const Stay& stay = last_stay();
+        const plan::Task& planned = config_.image.task(stay.mode, static_cast<std::uint32_t>(only_));
         if (config_.policy(planned.core) == plan::Policy::three_phase) {
             return {};
         }
@@ -209,14 +209,24 @@ class Replay {
         }
         next.task = static_cast<std::uint16_t>(only_);
         next.core = static_cast<std::uint16_t>(planned.core);
-        app::Releases releases = tasks_[only_].releases;
+        // It may be the first one of its stay.
+        const std::uint64_t first = std::min<std::uint64_t>(stay.first_jobs[only_], next.seq);
+        app::Releases releases = releases_in(stay.mode, only_, first);
         while (releases.job() < next.seq) {
             releases.next();
         }
         const bool by_time = planned.arrival == plan::none;
-        next.release = by_time ? start_ + ticks_of(releases.nominal()) : next.start;
+        next.release = by_time ? stay.begin + ticks_of(releases.nominal()) : next.start;
         next.start = std::max(next.start, next.release);
         return next;
+    }
+
+    // The last time in a mode in which the task that is singled out does not rest.
+    [[nodiscard]] const Stay& last_stay() const {
+        const auto found = std::find_if(stays_.rbegin(), stays_.rend(), [this](const Stay& stay) {
+            return !config_.image.task(stay.mode, static_cast<std::uint32_t>(only_)).rests;
+        });
+        return found == stays_.rend() ? stays_.back() : *found;
     }
 
     // The row of the job after one that was served.
