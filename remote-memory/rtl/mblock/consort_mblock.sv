@@ -249,7 +249,9 @@ module consort_mblock
 
     consort_mblock_link #(
         .Link(l),
-        .Segments(Segments)
+        .Segments(Segments),
+        // A guard hands on the reads of a port one after the other; those of two memories may alternate.
+        .Ordered(Memories == 1)
     ) i_requests (
         .clk_i,
         .rst_ni,

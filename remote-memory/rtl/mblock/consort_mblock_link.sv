@@ -2,7 +2,7 @@
 // What the mBlock does for one of its links: requests are checked against the link's own segments, become AXI4 transactions,
 // and their answers frames.
 // Interface: rx_* and tx_* are frames of the link; aw, w, b, ar, r of AXI4 with the memory that each is for; faults and busy_o to the registers.
-// Parameters: Link, which it is; Segments; Room for answers in beats.
+// Parameters: Link, which it is; Segments; Room for answers in beats; Ordered, as of consort_read_parts.
 // Throughput: a beat each way a cycle.
 // Latency: that of its parts.
 // Assumes: that of its parts.
@@ -12,6 +12,7 @@ module consort_mblock_link
 #(
     parameter int unsigned Link     = 0,
     parameter int unsigned Segments = 16,
+    parameter bit          Ordered  = 1'b0,
     parameter int unsigned Room     = 512  // beats of answers that memories may owe or the link may keep waiting, a power of two
 ) (
     input  logic     clk_i,
@@ -209,7 +210,8 @@ module consort_mblock_link
   );
 
   consort_read_parts #(
-      .Room(Room)
+      .Room(Room),
+      .Ordered(Ordered)
   ) i_parts (
       .clk_i,
       .rst_ni,

@@ -93,7 +93,7 @@ module consort_memory_guard
   logic [Streams-1:0] r_some, r_room, r_one, ar_of, r_of, ar_pushes, r_pops;
   read_t r_head[Streams];
   index_t r_index;
-  logic ar_room, ar_taken, ar_goes, r_ends;
+  logic ar_room, ar_goes, r_ends;
   logic ar_held_q;
   axi_a_t ar_q, ar_now;
   logic r_fails_q;
@@ -102,7 +102,6 @@ module consort_memory_guard
   assign ar_stream = l_ar_i.id[IndexWidth+:StreamWidth];
   assign r_stream = silent_q ? r_fail_q.id[IndexWidth+:StreamWidth] : m_r_i.id[StreamWidth-1:0];
   assign ar_room = (ar_of & r_room) != '0;
-  assign ar_taken = l_ar_valid_i && l_ar_ready_o;
   assign ar_goes = !orphans_q && m_ar_ready_i && (!isolate_q || ar_held_q);
   assign l_ar_ready_o = silent_q ? ar_room && !leaves_q : ar_room && ar_goes;
   assign r_ends = l_r_valid_o && l_r_ready_i && l_r_o.last;
@@ -303,9 +302,9 @@ module consort_memory_guard
       isolated_o <= isolate_q && silent_q && !leaves_q && m_clear;
       if (turns || parts) silent_q <= 1'b1;
       if (turns || parts) apart_q <= parts && !turns;
-      // It takes nothing for a cycle before it is in order again.
+      // It takes nothing for a cycle before it is in order again. With nothing outstanding there is room: what comes now is taken.
       leaves_q <= silent_q && !leaves_q && !isolate_q && m_clear && r_some == '0 && b_some == '0 && !open_q &&
-          !ar_taken && !aw_taken;
+          !l_ar_valid_i && !l_aw_valid_i;
       if (leaves_q) silent_q <= 1'b0;
     end
   end

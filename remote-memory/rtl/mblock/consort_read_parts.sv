@@ -2,7 +2,7 @@
 // The mBlock's data of reads, in parts that a frame may hold: a part ends with its burst, when it fills a frame, or where the
 // next beat is of another burst or has another answer. A part's data are there when it shows, or the cycle after, where none before them wait.
 // Interface: r of AXI4; part_* and unit_* are streams.
-// Parameters: Room in beats, a power of two, at least 4.
+// Parameters: Room in beats, a power of two, at least 4; Ordered, that of one port's reads all beats of a burst come before the next one's.
 // Throughput: a beat a cycle; a part that ends where the next one ends at once takes a cycle more.
 // Latency: a part shows in the cycle of its last beat.
 // Assumes: all beats of one id come in their order.
@@ -10,7 +10,8 @@
 module consort_read_parts
   import consort_remote_pkg::*;
 #(
-    parameter int unsigned Room = 512
+    parameter int unsigned Room    = 512,
+    parameter bit          Ordered = 1'b0
 ) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
@@ -29,12 +30,14 @@ module consort_read_parts
   response_t part_q;
   logic [4:0] units_q;        // of part_q
   logic open_q, due_q;        // there is one; it is whole, and waits for a cycle in which none before it is handed on
-  logic differs, full, ends, takes, room, unused;
+  logic other, differs, full, ends, takes, room, unused;
   logic [TagWidth-1:0] tag;
   logic [4:0] len, units;     // with the beat that comes
 
   assign tag = r_i.id[TagWidth-1:0];
-  assign differs = open_q && (part_q.tag != tag || part_q.resp != r_i.resp);
+  // Which read of its port a beat is of is known late; where there is one at a time, its port says it.
+  assign other = Ordered ? part_q.tag[TagWidth-1-:PortWidth] != tag[TagWidth-1-:PortWidth] : part_q.tag != tag;
+  assign differs = open_q && (other || part_q.resp != r_i.resp);
   assign full = open_q && part_q.len == 5'(MaxUnits - 2);
   assign ends = r_i.last || full;
   assign len = open_q && !differs ? part_q.len + 5'd1 : 5'd0;

@@ -99,7 +99,7 @@ module consort_write_acks
 
   // ---- An answer, and which of them it is of ----
 
-  logic b_valid_q, b_single_q, b_leaves, ack_ready;
+  logic b_valid_q, b_single, b_leaves, ack_ready;
   logic [Ports-1:0] b_of_q, b_of;
   logic [TagWidth-1:0] b_tag_q;
   logic [1:0] b_resp_q;
@@ -107,7 +107,8 @@ module consort_write_acks
   for (genvar p = 0; p < Ports; p++) begin : gen_of
     assign b_of[p] = open_q[p] && tag_q[p] == b_i.id[TagWidth-1:0];
   end
-  assign b_leaves  = !b_single_q || ack_ready;
+  assign b_single = b_of_q == '0;
+  assign b_leaves = !b_single || ack_ready;
   assign b_ready_o = drain_i || !b_valid_q || b_leaves;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -119,7 +120,6 @@ module consort_write_acks
   always_ff @(posedge clk_i) begin
     if (b_ready_o) begin
       b_of_q <= b_of;
-      b_single_q <= b_of == '0;
       b_tag_q <= b_i.id[TagWidth-1:0];
       b_resp_q <= b_i.resp;
     end
@@ -131,7 +131,7 @@ module consort_write_acks
   logic shows_b, takes_done, takes_bad;
   ack_t ack;
 
-  assign shows_b = b_valid_q && b_single_q;
+  assign shows_b = b_valid_q && b_single;
   assign takes_done = !shows_b && done_q != '0 && ack_ready;
   assign takes_bad = !shows_b && done_q == '0 && bad_due_q && ack_ready;
   assign done_first = done_q & (~done_q + 1'b1);

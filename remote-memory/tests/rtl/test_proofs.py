@@ -104,6 +104,7 @@ PROVEN = [
     ("answer_room", ()),
     ("fifo_head", ()),
     ("read_parts", ()),
+    ("read_parts", ("Ordered=1",)),
     ("write_acks", ()),
     ("response_framer", ()),
     ("request_splitter", ()),
@@ -381,7 +382,12 @@ WRONG_VERSIONS = [
         "memory_guard", "b_some & ~(open_q ? open_of_q & b_one : '0)", "b_some", marks=pytest.mark.slow
     ),
     pytest.param("memory_guard", "m_clear = !r_owed &&", "m_clear =", marks=pytest.mark.slow),
-    ("read_parts", "part_q.tag != tag ||", ""),
+    ("read_parts", ": part_q.tag != tag;", ": 1'b0;"),
+    (
+        "read_parts Ordered=1",
+        "part_q.tag[TagWidth-1-:PortWidth] != tag[TagWidth-1-:PortWidth] :",
+        "1'b0 :",
+    ),
     ("read_parts", "<= differs && r_i.last", "<= 1'b0"),
     ("read_parts", "<= !ends || differs", "<= 1'b1"),
     ("read_parts", "takes && (differs || ends)", "takes && ends"),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's parts of reads: each part says of how many beats it is, and these are the next ones that were taken, all of its tag
 // and with its response; one part after the other describes every beat once; a part ends with its burst at the latest, and fits a
-// frame; one that waits stays. There are as many data as
+// frame; one that waits stays. Where it is told so, beats of one port's reads come burst by burst. There are as many data as
 // beats were taken; they go through a FIFO, which is proven apart.
 module read_parts_check
   import consort_remote_pkg::*;
-(
+#(
+    parameter bit Ordered = 1'b0
+) (
     input logic   clk,
     input logic   rst_n,
     input logic   drain,
@@ -22,7 +24,8 @@ module read_parts_check
   logic past_valid = 1'b0;
 
   consort_read_parts #(
-      .Room(Room)
+      .Room(Room),
+      .Ordered(Ordered)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .r_i(r), .r_valid_i(r_valid), .r_ready_o(r_ready), .part_o(part),
       .part_units_o(part_units), .part_valid_o(part_valid), .part_ready_i(part_ready), .unit_o(unit_out),
@@ -67,6 +70,9 @@ module read_parts_check
   always_comb begin
     if (!past_valid) assume (!rst_n);
     else assume (rst_n);
+    if (Ordered && r_valid && pending_q != '0 && !ended_q && r.id[TagWidth-1-:PortWidth] == tag_q[TagWidth-1-:PortWidth]) begin
+      assume (r.id[TagWidth-1:0] == tag_q);
+    end
   end
 
   always_comb begin

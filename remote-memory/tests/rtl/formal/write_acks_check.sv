@@ -208,7 +208,7 @@ module write_acks_check
       end
       if (dut.bad_due_q && dut.bad_tag_q == follow_q) assert (one_q && one_done_q && !one_good_q);
       assert (bad_q == dut.bad_due_q);
-      assert ((dut.b_valid_q && dut.b_single_q && dut.b_tag_q == follow_q) == (one_q && one_answered_q));
+      assert ((dut.b_valid_q && dut.b_single && dut.b_tag_q == follow_q) == (one_q && one_answered_q));
       if (one_q && one_answered_q) assert (dut.b_resp_q == one_resp_q);
       // and the write of several messages.
       assert (dut.open_q[place] == open_q);
@@ -219,7 +219,6 @@ module write_acks_check
           assert (dut.b_of_q == Ports'(1) << p && dut.b_tag_q[TagWidth-1-:PortWidth] == PortWidth'(p));
         end
       end
-      if (dut.b_valid_q) assert (dut.b_single_q == (dut.b_of_q == '0));
       if (dut.b_valid_q) assert (dut.b_resp_q != RespExokay);
       assert (dut.count_q[place] == out_q + 5'(dut.b_valid_q && dut.b_of_q[place]));
       assert (out_q <= messages_q && messages_q <= 5'd16 && dut.count_q[place] <= messages_q);
