@@ -42,14 +42,18 @@ module consort_request_splitter
   request_meta_t meta, arrives;
   request_t pushed, queued, arrived, looked;
   logic [4:0] units_q, pairs_q;  // of the frame at hand, to come; those of requests in pairs come first
+  logic some_q, one_q, at_pairs_q;         // there are units to come, one, and they are pairs
   logic [4:0] head_units, head_pairs;      // of the frame that shows
-  logic [4:0] next_units_q, next_pairs_q;  // of the one behind the frame at hand, where next_q
-  logic next_q, ahead, at_last, head_taken, pair_taken;
+  logic [4:0] next_units_q, next_pairs_q;  // of the one that was taken behind the frame at hand, where next_q
+  logic next_q, moves, ahead, unit_taken, head_taken, pair_taken;
   // Units of the frame that came in last, beyond those that its requests want; modulo more than they can want.
   logic [9:0] spare_q;
-  logic [4:0] wants, wants_q;    // of the request that came in a cycle before, with the unit that brought it
-  logic wants_some_q;
-  logic at_head, at_pairs, odd_q;
+  logic exact_q;                 // there were none a cycle before
+  logic came_q, came_first_q, came_pair_q;  // a request came in a cycle before: a frame's first one; with a unit of its frame
+  op_e came_op_q;
+  logic [3:0] came_len_q;
+  logic [4:0] wants;             // units of data that it wants, with the one that brought it
+  logic at_head, odd_q;
   logic push, queue_ready, queue_empty, queue_valid, direct, free, drops;
   logic highs;  // the frame that shows brings the upper bits of its offsets in a unit, which shows too
   logic lone;   // the frame that shows is a read, and all of it
@@ -62,7 +66,7 @@ module consort_request_splitter
     assign highs = meta.highs && !lone;
     always_ff @(posedge clk_i) begin
       if (at_head || ahead) highs_q <= highs ? unit_i >> HighWidth : '0;
-      else if (at_pairs && push && queue_ready) highs_q <= highs_q >> HighWidth;
+      else if (at_pairs_q && push && queue_ready) highs_q <= highs_q >> HighWidth;
     end
   end else begin : gen_low
     logic unused;
@@ -73,25 +77,22 @@ module consort_request_splitter
   end
   assign head_units = frame_units_i - 5'(highs);
   assign head_pairs = ({1'b0, meta.extra} + 5'd1) >> 1;
-  assign at_head = units_q == '0;
-  assign at_pairs = pairs_q != '0 && !at_head;
+  assign at_head = !some_q && !next_q;
   assign head_ready = (at_head || ahead) && queue_ready && (!highs || unit_valid_i);
   assign head_taken = frame_valid_i && head_ready;
-  assign pair_taken = at_pairs && !odd_q && unit_valid_i && queue_ready;
-  assign at_last = units_q == 5'd1 && unit_valid_i && unit_ready_o;
+  assign pair_taken = at_pairs_q && !odd_q && unit_valid_i && queue_ready;
+  assign unit_taken = unit_valid_i && unit_ready_o;
   assign frame_ready_o = head_ready;
   // Units that no request of their frame wants: its sender counts wrongly. Once they are unwanted, a frame's units stay so.
-  assign drops = unwanted_q && !at_head;
+  assign drops = unwanted_q && some_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) unwanted_q <= 1'b0;
-    else
-      unwanted_q <= !at_head && !at_pairs && !next_q && spare_q != '0 && queue_empty && !request_valid_o && data_idle_i &&
-          !drain_i;
+    else unwanted_q <= some_q && !at_pairs_q && !next_q && queue_empty && !request_valid_o && data_idle_i && !drain_i;
   end
   assign unit_ready_o = data_taken_i || (odd_q && queue_ready) || drops || (highs && head_ready && frame_valid_i);
   // A write that wants data while requests of a frame wait for room is of a frame before that one: its data do not come.
-  assign data_none_o = at_head || (at_pairs && !queue_ready);
-  assign data_valid_o = unit_valid_i && !at_head && !at_pairs && !drain_i;
+  assign data_none_o = at_head || (at_pairs_q && !queue_ready);
+  assign data_valid_o = unit_valid_i && some_q && !at_pairs_q && !drain_i;
 
   // A frame's first request goes past the queue where nothing waits.
   assign direct = at_head && !request_valid_o && queue_empty && !frame_waited_i && !highs;
@@ -103,7 +104,7 @@ module consort_request_splitter
     if (odd_q) begin
       pushed = request_from(short_t'(unit_i[127:64]), highs_q[HighBits-1:0]);
       push = pushed.op != OpNone;
-    end else if (at_pairs) begin
+    end else if (at_pairs_q) begin
       pushed = request_from(short_t'(unit_i[63:0]), highs_q[HighBits-1:0]);
       push = unit_valid_i;
     end
@@ -143,30 +144,43 @@ module consort_request_splitter
     end
   end
 
+  // One that was taken as the last unit of the one at hand came begins a cycle later.
+  assign moves = next_q && (!some_q || (one_q && unit_taken));
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      units_q <= '0;
-      pairs_q <= '0;
-      odd_q   <= 1'b0;
+      {some_q, next_q, at_pairs_q, odd_q} <= '0;
     end else if (drain_i) begin
-      units_q <= '0;
-      pairs_q <= '0;
-      odd_q   <= 1'b0;
-    end else if (at_head) begin
-      if (head_taken) begin
-        units_q <= head_units;
-        pairs_q <= head_pairs;
-      end
+      {some_q, next_q, at_pairs_q, odd_q} <= '0;
     end else begin
-      if (at_last && (next_q || head_taken)) begin
-        units_q <= next_q ? next_units_q : head_units;
-        pairs_q <= next_q ? next_pairs_q : head_pairs;
-      end else begin
-        if (unit_valid_i && unit_ready_o) units_q <= units_q - 5'd1;
-        if (odd_q && queue_ready) pairs_q <= pairs_q - 5'd1;
-      end
+      next_q <= head_taken ? some_q && head_units != '0 : next_q && !moves;
+      some_q <= moves || (at_head ? head_taken && head_units != '0 : some_q && !(one_q && unit_taken));
+      if (moves) at_pairs_q <= next_pairs_q != '0;
+      else if (at_head) at_pairs_q <= head_taken && head_units != '0 && head_pairs != '0;
+      else if (unit_taken && (one_q || pairs_q == 5'd1)) at_pairs_q <= 1'b0;
       if (odd_q && queue_ready) odd_q <= 1'b0;
       else if (pair_taken) odd_q <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (moves) begin
+      units_q <= next_units_q;
+      pairs_q <= next_pairs_q;
+      one_q   <= next_units_q == 5'd1;
+    end else if (at_head) begin
+      // Whether a frame is taken is known late: what lies in a free place does not matter.
+      units_q <= head_units;
+      pairs_q <= head_pairs;
+      one_q   <= head_units == 5'd1;
+    end else if (unit_taken) begin
+      units_q <= units_q - 5'd1;
+      pairs_q <= pairs_q - 5'd1;
+      one_q   <= units_q == 5'd2;
+    end
+    if (!next_q) begin
+      next_units_q <= head_units;
+      next_pairs_q <= head_pairs;
     end
   end
 
@@ -174,32 +188,25 @@ module consort_request_splitter
 
   // Only where the frame at hand has exactly the units that its requests want: else where its end is decides what becomes of them.
 
-  assign ahead = !at_head && pairs_q == '0 && !next_q && spare_q == '0 && !wants_some_q && !highs;
+  assign ahead = some_q && !at_pairs_q && !next_q && exact_q && !came_q && !unwanted_q && !highs;
   // As consort_request_issuer takes them, whether the request is good or not.
-  assign wants = pushed.op == OpRead ? 5'd0 :
-      {1'b0, pushed.len[3:0]} + 5'd1 + (pushed.op != OpWriteStrobe ? 5'd0 : pushed.len[3:0] > 4'd7 ? 5'd2 : 5'd1);
+  assign wants = 5'(came_pair_q) + (came_op_q == OpRead ? 5'd0 :
+      {1'b0, came_len_q} + 5'd1 + (came_op_q != OpWriteStrobe ? 5'd0 : came_len_q > 4'd7 ? 5'd2 : 5'd1));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      next_q <= 1'b0;
-      wants_some_q <= 1'b0;
-    end else if (drain_i) begin
-      next_q <= 1'b0;
-      wants_some_q <= 1'b0;
+      came_q  <= 1'b0;
+      exact_q <= 1'b0;
     end else begin
-      if (at_last) next_q <= 1'b0;
-      else if (head_taken && !at_head) next_q <= head_units != '0;
-      wants_some_q <= head_taken || pair_taken || (odd_q && queue_ready && push);
+      came_q  <= !drain_i && (head_taken || pair_taken || (odd_q && queue_ready && push));
+      exact_q <= !came_q && spare_q == '0;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (head_taken) begin
-      next_units_q <= head_units;
-      next_pairs_q <= head_pairs;
-    end
-    wants_q <= wants + 5'(pair_taken);
-    if (head_taken) spare_q <= 10'(head_units);
-    else if (wants_some_q) spare_q <= spare_q - 10'(wants_q);
+    came_first_q <= !at_pairs_q;
+    came_pair_q <= at_pairs_q && !odd_q;
+    {came_op_q, came_len_q} <= {pushed.op, pushed.len[3:0]};
+    if (came_q) spare_q <= (came_first_q ? 10'(next_units_q) : spare_q) - 10'(wants);
   end
 endmodule

@@ -2,14 +2,14 @@
 // The mBlock's frames of requests, with one request followed: it comes out once, as it is, after exactly those before it, within
 // three cycles where nothing is before it, with the segment that it names as it was in the cycle before it showed; it stays, with
 // that segment, until it is taken. A frame's units are asked for only when the frame was taken, the next frame only when they all
-// were, or where of this one all requests came in and exactly the units are left that they want: one frame then, whose units come behind those;
-// units of requests go first, and those behind them show as data when all its requests were taken out; those that nobody
-// wants are dropped. With each request goes whether AXI4 has such a burst. After a drain nothing of before shows.
+// were, or where of this one all requests came in, three cycles before, and exactly the units are left that they want: one frame then, whose
+// units come behind those; units of requests go first, and those behind them show as data when all its requests were taken out; those that
+// nobody wants are dropped, however many were wanted, and no frame is taken meanwhile. With each request goes whether AXI4 has such a burst. After a drain nothing of before shows.
 // The upper bits of wide offsets are those of the unit that was taken with the frame, in the order of its
 // requests, or of the header where that is all of the frame, or 0.
 //
 // Taken for granted: a frame that did not wait arrives as it shows; what shows stays until it is taken; data are taken when they
-// show. Frames may have fewer units than their requests need, or more.
+// show, and not by who wants none. Frames may have fewer units than their requests need, or more.
 module request_splitter_check
   import consort_remote_pkg::*;
 #(
@@ -60,12 +60,13 @@ module request_splitter_check
   logic [3:0] place_q;          // of the frame's next request
   logic [HighBits-1:0] upper;
   logic [4:0] units, pairs, pairs_q, data_q;  // units of the frame at hand, to come: of requests, and of data
-  logic idle_q;                 // in the cycle before nobody wanted the frame's data, and it has more than are wanted
+  logic idle_q;                 // in the cycle before nobody wanted the frame's data
   logic next_q, settled_q;      // the first request of the frame behind it came in; none came in in the cycle before
+  logic known_q;                // in the cycle before its requests wanted exactly its units, and had so in the one before that
   logic [4:0] next_pairs_q, next_data_q;
   logic [9:0] wanted_q;         // units of the frame that came in last, its pairs and what the requests want that came in
   logic [4:0] last_units_q;     // all units of it
-  logic at_head, last_unit, exact;
+  logic none_at_hand, at_head, last_unit, moves, exact;
   logic half_q;                 // of the pair at hand the lower one came in
   logic [3:0] inside_q, before_q;
   logic follows_q;
@@ -115,9 +116,11 @@ module request_splitter_check
     return of.op == OpWriteStrobe ? beats + (beats + 10'd7) / 10'd8 : beats;
   endfunction
 
-  assign at_head = pairs_q == '0 && data_q == '0;
-  assign last_unit = takes_unit && !at_head && pairs_q + data_q == 5'd1;
-  assign exact = pairs_q == '0 && wanted_q == 10'(last_units_q);
+  assign none_at_hand = pairs_q == '0 && data_q == '0;
+  assign at_head = none_at_hand && !next_q;
+  assign last_unit = takes_unit && pairs_q + data_q == 5'd1;
+  assign moves = next_q && (none_at_hand || last_unit);
+  assign exact = wanted_q == 10'(last_units_q);
   assign meta = request_meta_t'(frame_meta);
   assign pairs = (5'(meta.extra) + 5'd1) >> 1;
   assign low = short_t'(unit[63:0]);
@@ -157,10 +160,11 @@ module request_splitter_check
       data_q <= '0;
       inside_q <= '0;
       hidden_q <= '0;
-      {idle_q, half_q, follows_q, waits_q, unit_waits_q, next_q} <= '0;
+      {idle_q, half_q, follows_q, waits_q, unit_waits_q, next_q, known_q} <= '0;
       settled_q <= 1'b1;
     end else begin
-      idle_q <= pairs_q == '0 && data_q != '0 && data_idle && inside_q == '0 && !next_q && !exact;
+      idle_q <= pairs_q == '0 && data_q != '0 && data_idle && inside_q == '0 && !next_q;
+      known_q <= !at_head && settled_q && exact;
       settled_q <= !comes_in;
       waits_q <= request_valid && !request_taken;
       unit_waits_q <= unit_valid && !unit_ready;
@@ -175,14 +179,14 @@ module request_splitter_check
       end else if (comes_in) begin
         wanted_q <= wanted_q + data_of(comes) + 10'(!half_q);
       end
-      next_q <= !last_unit && (next_q || (takes_frame && !at_head && units != '0));
-      if (takes_frame && (at_head || last_unit)) begin
+      next_q <= takes_frame ? !at_head && units != '0 : next_q && !moves;
+      if (takes_frame && at_head) begin
         pairs_q <= pairs < units ? pairs : units;
         data_q <= pairs < units ? units - pairs : '0;
-      end else if (last_unit && next_q) begin
+      end else if (moves) begin
         pairs_q <= next_pairs_q;
         data_q <= next_data_q;
-      end else if (takes_unit) begin
+      end else if (takes_unit && !none_at_hand) begin
         if (pairs_q != '0) pairs_q <= pairs_q - 5'd1;
         else data_q <= data_q - 5'd1;
       end
@@ -211,7 +215,7 @@ module request_splitter_check
       if (frame_valid && !frame_waited) assume (arriving_meta == frame_meta);
       if (unit_waits_q) assume (unit_valid && unit == unit_before_q);
       if (request_taken) assume (request_valid);
-      if (data_taken) assume (data_valid);
+      if (data_taken) assume (data_valid && !data_idle);
     end
   end
 
@@ -237,34 +241,43 @@ module request_splitter_check
       assert (hidden_q != 2'd3 && (hidden_q != 2'd2 || request_valid));
       // Frames and units.
       if (takes_frame && at_head) assert (!highs || takes_unit);
-      if (takes_frame && !at_head) assert (exact && !next_q && !highs);
+      if (takes_frame && !at_head) assert (pairs_q == '0 && data_q != '0 && exact && !next_q && !highs && !idle_q);
       if (takes_unit && at_head) assert (takes_frame && highs);
       else if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && (data_taken || idle_q));
       if (unit_valid && pairs_q == '0 && data_q != '0 && idle_q) assert (unit_ready);
       // No data come while requests of a later frame wait for room: who holds the room would wait for them.
-      assert (data_none == (pairs_q == '0 ? data_q == '0 : !dut.queue_ready));
+      assert (data_none == (pairs_q == '0 ? at_head : !dut.queue_ready));
       assert (data_valid == (unit_valid && pairs_q == '0 && data_q != '0));
       if (inside_q < 4'(Depth)) begin
-        assert (frame_ready == (at_head ? !highs || unit_valid : exact && settled_q && !next_q && !highs));
+        assert (frame_ready == (at_head ? !highs || unit_valid :
+            pairs_q == '0 && data_q != '0 && known_q && settled_q && !next_q && !highs && !idle_q));
       end
       if (inside_q < 4'(Depth) && unit_valid && pairs_q != '0) assert (half_q ? unit_ready : comes_in);
 `ifdef PROVE
       // About its state.
-      assert (dut.units_q == pairs_q + data_q && dut.odd_q == half_q && dut.unwanted_q == idle_q);
-      if (idle_q) assert (pairs_q == '0 && inside_q == '0 && !next_q && !exact);
-      assert (dut.next_q == next_q && dut.wants_some_q == !settled_q);
+      assert (dut.some_q == !none_at_hand && dut.odd_q == half_q && dut.unwanted_q == idle_q);
+      if (!none_at_hand) assert (dut.units_q == pairs_q + data_q && dut.one_q == (dut.units_q == 5'd1));
+      assert (dut.at_pairs_q == (pairs_q != '0));
+      if (pairs_q != '0) assert (pairs_q == (dut.pairs_q < dut.units_q ? dut.pairs_q : dut.units_q));
+      assert (pairs_q <= 5'd8 && data_q <= 5'(MaxUnits) && pairs_q + data_q <= 5'(MaxUnits));
+      if (idle_q) assert (pairs_q == '0 && (!none_at_hand || !next_q));
+      assert (dut.next_q == next_q && dut.came_q == !settled_q);
       if (!settled_q) assert (inside_q != '0);
       if (next_q) begin
-        assert (!at_head && pairs_q == '0 && next_pairs_q + next_data_q == dut.next_units_q && dut.next_units_q != '0);
+        assert (pairs_q == '0 && next_pairs_q + next_data_q == dut.next_units_q && dut.next_units_q != '0);
+        assert (dut.next_units_q == last_units_q);
         assert (next_pairs_q == (dut.next_pairs_q < dut.next_units_q ? dut.next_pairs_q : dut.next_units_q));
         assert (next_pairs_q <= 5'd8 && next_data_q <= 5'(MaxUnits) && next_pairs_q + next_data_q <= 5'(MaxUnits));
         assert (place_q == 4'd1 && !half_q);
         if (HighWidth != 0) assert (dut.highs_q == '0 && highs_q == '0 && next_pairs_q <= 5'(MaxRequests / 2));
       end
       // What it counts of the frame that came in last: with at most fifteen requests it never comes round.
-      if (!at_head) assert (dut.spare_q - (settled_q ? 10'd0 : 10'(dut.wants_q)) == 10'(last_units_q) - wanted_q);
-      assert (pairs_q == (dut.pairs_q < dut.units_q ? dut.pairs_q : dut.units_q));
-      assert (pairs_q <= 5'd8 && data_q <= 5'(MaxUnits) && pairs_q + data_q <= 5'(MaxUnits));
+      if (!at_head) begin
+        if (settled_q) assert (dut.spare_q == 10'(last_units_q) - wanted_q);
+        else if (dut.came_first_q) assert (dut.next_units_q == last_units_q && 10'(dut.wants) == wanted_q);
+        else assert (dut.spare_q - 10'(dut.wants) == 10'(last_units_q) - wanted_q);
+      end
+      if (!none_at_hand && settled_q) assert (dut.exact_q == known_q);
       if (half_q) assert (pairs_q != '0 && unit_waits_q);
       if (HighWidth != 0 && pairs_q != '0) begin
         assert (dut.highs_q == highs_q >> (HighWidth * place_q));
