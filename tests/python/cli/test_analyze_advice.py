@@ -81,11 +81,11 @@ def test_no_time_for_advice_is_said(tmp_path: Path) -> None:
     assert json.loads(consort("analyze", "--no-advice", "--json", file).stdout)["advice"] == []
 
 
-def test_a_missing_figure_is_exit_status_1_and_named(tmp_path: Path) -> None:
+def test_a_missing_figure_is_exit_status_4_and_named(tmp_path: Path) -> None:
     file = tmp_path / "system.yaml"
     file.write_text("consort: 1\nplatform: linux-host\ntasks: {a: {period: 1ms, on: master-0}}\n")
     done = consort("analyze", "-v", file)
-    assert done.returncode == 1 and "missing: tasks.a.wcet" in done.stdout
+    assert done.returncode == 4 and "missing: tasks.a.wcet" in done.stdout
     (bound,) = json.loads(consort("analyze", "--json", file).stdout)["bounds"]
     assert (bound["response_ps"], bound["missing"]) == (None, ["tasks.a.wcet"])
 
