@@ -25,7 +25,7 @@ DEVICE = ("--um-85k", "--speed", "8", "--package", "CABGA756", "--out-of-context
 # The clock that the router is asked for; beyond the result, so that it goes on with the slowest path.
 WANTED_MHZ = 250
 # One port, link and memory each: the parameters, and the placer's seed. Seeds differ by up to 20 % and move
-# with the sources: these are the best of eight (experiments/remap/size/README.md has them all).
+# with the sources: these were the best of eight (experiments/remap/size/README.md has them all).
 BLOCKS = {"cblock": ({"Windows": 1}, 5), "mblock": ({"Segments": 16}, 1)}
 LIMIT_MHZ = 125
 # What makes cells of the sources, and what places them, each with the file that pins its version.
