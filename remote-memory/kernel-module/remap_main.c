@@ -1,209 +1,377 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Remote memory as memory of this kernel: loads at a cBlock and an mBlock, or at a model of their registers, and
- * offers /sys/kernel/remap.
+ * Remote memory as memory of this kernel: a platform driver for a cBlock with its mBlock. It offers
+ * /sys/class/remap/remapN.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/idr.h>
+#include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/of.h>
+#include <linux/platform_device.h>
 #include <linux/slab.h>
 
 #include "remap.h"
 
-struct remap remap = {
-	.lock = __MUTEX_INITIALIZER(remap.lock),
-	.last_lock = __MUTEX_INITIALIZER(remap.last_lock),
-	.segments = LIST_HEAD_INIT(remap.segments),
-	.last_error = "none",
-};
+#if !IS_ENABLED(CONFIG_MEMORY_HOTPLUG) || !IS_ENABLED(CONFIG_MEMORY_HOTREMOVE)
+#error "The kernel has no memory hotplug: CONFIG_MEMORY_HOTPLUG and CONFIG_MEMORY_HOTREMOVE."
+#endif
+#if !IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API)
+#error "The kernel cannot write caches back (CONFIG_ARCH_HAS_PMEM_API): lines of a segment would outlive it."
+#endif
+#if !IS_ENABLED(CONFIG_CONTIG_ALLOC)
+#error "The kernel cannot take ranges of pages (CONFIG_CONTIG_ALLOC): no detach would end in a bounded time."
+#endif
+#if !IS_ENABLED(CONFIG_MEMORY_FAILURE)
+#error "The kernel cannot give pages up (CONFIG_MEMORY_FAILURE): whoever uses a lost one would not know."
+#endif
 
-static ulong cblock, mblock;
-static char *aperture;
-static uint links = ~0U;
-static bool model;
-static uint model_ports = 1, model_links = 1, model_windows = 8, model_memories = 1, model_segments = 16;
 uint remap_detach_timeout_ms = 30000, remap_drain_timeout_ms = 1000;
 bool remap_scrub = true;
 
-module_param(cblock, ulong, 0400);
-MODULE_PARM_DESC(cblock, "physical address of the cBlock's registers");
-module_param(mblock, ulong, 0400);
-MODULE_PARM_DESC(mblock, "physical address of the mBlock's registers");
-module_param(aperture, charp, 0400);
-MODULE_PARM_DESC(aperture, "addresses that the cBlock serves, as 0x400000000+4G");
-module_param(links, uint, 0400);
-MODULE_PARM_DESC(links, "links to turn on, one bit each (all); 0 leaves them as they are");
 module_param_named(detach_timeout_ms, remap_detach_timeout_ms, uint, 0600);
 MODULE_PARM_DESC(detach_timeout_ms, "how long a detach may migrate pages in use (30000)");
 module_param_named(drain_timeout_ms, remap_drain_timeout_ms, uint, 0600);
 MODULE_PARM_DESC(drain_timeout_ms, "how long to wait for accesses under way when windows close (1000)");
 module_param_named(scrub, remap_scrub, bool, 0600);
 MODULE_PARM_DESC(scrub, "zero remote memory before it is detached (Y)");
-module_param(model, bool, 0400);
-MODULE_PARM_DESC(model, "a model of the registers in RAM instead of hardware; the aperture has to be RAM that the kernel does not use");
-module_param(model_ports, uint, 0400);
-module_param(model_links, uint, 0400);
-module_param(model_windows, uint, 0400);
-module_param(model_memories, uint, 0400);
-module_param(model_segments, uint, 0400);
 
-#define REGISTER_BYTES 0x1000
+static DEFINE_IDA(ids);
+
+static const char *const block_names[] = {
+	[REMAP_CBLOCK] = "cblock",
+	[REMAP_MBLOCK] = "mblock",
+};
 
 static int mmio_read(void *context, enum remap_block block, u32 at, u32 *value)
 {
-	*value = readl(remap.registers[block] + at);
+	struct remap *remap = context;
+
+	*value = readl(remap->registers[block] + at);
 	return 0;
 }
 
 static int mmio_write(void *context, enum remap_block block, u32 at, u32 value)
 {
-	writel(value, remap.registers[block] + at);
+	struct remap *remap = context;
+
+	writel(value, remap->registers[block] + at);
 	return 0;
 }
 
-static int map_registers(void)
+static int map_registers(struct remap *remap, struct platform_device *pdev)
 {
-	const ulong at[2] = { cblock, mblock };
 	int i;
 
-	if (!cblock || !mblock) {
-		pr_err("cblock= and mblock= have to be said, or model=1\n");
-		return -EINVAL;
-	}
 	for (i = 0; i < 2; i++) {
-		if (!request_mem_region(at[i], REGISTER_BYTES, KBUILD_MODNAME)) {
-			pr_err("the registers at %#lx belong to another driver\n", at[i]);
-			return -EBUSY;
-		}
-		remap.registers[i] = ioremap(at[i], REGISTER_BYTES);
-		if (!remap.registers[i]) {
-			release_mem_region(at[i], REGISTER_BYTES);
-			return -ENOMEM;
-		}
+		remap->registers[i] = devm_platform_ioremap_resource_byname(pdev, block_names[i]);
+		if (IS_ERR(remap->registers[i]))
+			return dev_err_probe(&pdev->dev, PTR_ERR(remap->registers[i]),
+					     "no registers '%s' in reg\n", block_names[i]);
 	}
-	remap.bus.read = mmio_read;
-	remap.bus.write = mmio_write;
+	remap->bus.read = mmio_read;
+	remap->bus.write = mmio_write;
+	remap->bus.context = remap;
 	return 0;
 }
 
-static int make_model(void)
+static int find_registers(struct remap *remap, struct platform_device *pdev)
 {
-	const struct remap_shape shape = {
-		.ports = model_ports, .windows = model_windows, .cblock_links = model_links,
-		.memories = model_memories, .segments = model_segments, .mblock_links = model_links,
-	};
-
-	if (!model_ports || model_ports > REMAP_CB_MAX_PORTS || !model_windows ||
-	    model_windows > REMAP_CB_MAX_WINDOWS || !model_links || model_links > REMAP_CB_MAX_LINKS ||
-	    !model_memories || model_memories > 4 || !model_segments ||
-	    model_segments > REMAP_MB_MAX_SEGMENTS) {
-		pr_err("no such model: at most 4 ports, 4 links, 8 windows, 4 memories, 16 segments\n");
-		return -EINVAL;
-	}
-	remap.model = kvzalloc(sizeof(*remap.model), GFP_KERNEL);
-	if (!remap.model)
+	if (!remap_model_device(&pdev->dev))
+		return map_registers(remap, pdev);
+	remap->model = remap_model_of(&pdev->dev);
+	if (!remap->model)
 		return -ENOMEM;
-	remap_model_reset(remap.model, &shape);
-	remap.model->drain_reads = 3;
-	remap.bus.read = remap_model_read;
-	remap.bus.write = remap_model_write;
-	remap.bus.context = remap.model;
+	remap->bus.read = remap_model_read;
+	remap->bus.write = remap_model_write;
+	remap->bus.context = remap->model;
 	return 0;
 }
 
-static int find_aperture(void)
+static int find_aperture(struct remap *remap, struct platform_device *pdev)
 {
-	if (!aperture || remap_parse_range(aperture, strlen(aperture), &remap.aperture_start,
-					   &remap.aperture_size) ||
-	    !remap.aperture_size || remap.aperture_start > REMAP_ADDRESSES ||
-	    remap.aperture_size > REMAP_ADDRESSES - remap.aperture_start) {
-		pr_err("aperture= wants START+SIZE below 2^40, as 0x400000000+4G\n");
-		return -EINVAL;
-	}
-	if (region_intersects(remap.aperture_start, remap.aperture_size, IORESOURCE_SYSTEM_RAM,
-			      IORES_DESC_NONE) != REGION_DISJOINT) {
-		pr_err("the kernel uses memory of the aperture: hold it back (mem=, memmap=)\n");
-		return -EBUSY;
-	}
-	return 0;
+	struct resource *aperture = platform_get_resource_byname(pdev, IORESOURCE_MEM, "aperture");
+	int err;
+
+	if (!aperture)
+		return dev_err_probe(&pdev->dev, -EINVAL, "no 'aperture' in reg\n");
+	remap->aperture_start = aperture->start;
+	remap->aperture_size = resource_size(aperture);
+	if (aperture->end >= REMAP_ADDRESSES)
+		return dev_err_probe(&pdev->dev, -EINVAL, "%pR is not below 2^40\n", aperture);
+	if (region_intersects(remap->aperture_start, remap->aperture_size, IORESOURCE_SYSTEM_RAM,
+			      IORES_DESC_NONE) != REGION_DISJOINT)
+		return dev_err_probe(&pdev->dev, -EBUSY, "the kernel uses memory of %pR\n", aperture);
+	/*
+	 * Its place among all addresses, so that nobody else takes it. Not busy: memory is added below it. A
+	 * device that no firmware describes has it already.
+	 */
+	if (aperture->parent)
+		return 0;
+	aperture->flags &= ~IORESOURCE_BUSY;
+	err = devm_request_resource(&pdev->dev, &iomem_resource, aperture);
+	return err ? dev_err_probe(&pdev->dev, err, "%pR belongs to another driver\n", aperture) : 0;
 }
 
-static void find_nodes(void)
+static void find_nodes(struct remap *remap)
 {
 	int node;
 
-	nodes_clear(remap.nodes);
+	nodes_clear(remap->nodes);
 	for_each_node(node) {
 		if (!node_state(node, N_MEMORY) && !node_state(node, N_CPU))
-			node_set(node, remap.nodes);
+			node_set(node, remap->nodes);
 	}
 }
 
-static void forget_registers(void)
+static irqreturn_t line_thread(int irq, void *line)
 {
-	const ulong at[2] = { cblock, mblock };
+	return remap_events_take(line) ? IRQ_HANDLED : IRQ_NONE;
+}
+
+/*
+ * The cBlock's is needed: without it nobody would hear of lost lines. The mBlock's may be another machine's.
+ */
+static int find_lines(struct remap *remap, struct platform_device *pdev)
+{
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		if (!remap.registers[i])
+		struct remap_line *line = &remap->line[i];
+		int irq, err;
+
+		line->remap = remap;
+		line->block = i;
+		line->wired = remap->model;
+		if (remap->model)
 			continue;
-		iounmap(remap.registers[i]);
-		release_mem_region(at[i], REGISTER_BYTES);
+		if (i == REMAP_CBLOCK)
+			irq = platform_get_irq_byname(pdev, block_names[i]);
+		else
+			irq = platform_get_irq_byname_optional(pdev, block_names[i]);
+		if (irq == -ENXIO && i == REMAP_MBLOCK)
+			continue;
+		if (irq < 0)
+			return dev_err_probe(&pdev->dev, irq, "no interrupt '%s'\n", block_names[i]);
+		err = devm_request_threaded_irq(&pdev->dev, irq, NULL, line_thread,
+						IRQF_ONESHOT | IRQF_SHARED, dev_name(&remap->dev), line);
+		if (err)
+			return dev_err_probe(&pdev->dev, err, "interrupt '%s'\n", block_names[i]);
+		line->wired = true;
 	}
-	kvfree(remap.model);
+	return 0;
 }
 
-static struct kobject *folder;
-
-static int __init remap_init(void)
+static void release(struct device *dev)
 {
-	const char *why = "";
-	int err = find_aperture();
+	struct remap *remap = to_remap(dev);
+
+	kvfree(remap->model);
+	ida_free(&ids, remap->id);
+	kfree(remap);
+}
+
+static struct class remap_class = {
+	.name = "remap",
+	.dev_groups = remap_groups,
+	.dev_release = release,
+};
+
+static struct remap *make(struct device *parent)
+{
+	struct remap *remap = kzalloc(sizeof(*remap), GFP_KERNEL);
+
+	if (!remap)
+		return NULL;
+	remap->id = ida_alloc(&ids, GFP_KERNEL);
+	if (remap->id < 0) {
+		kfree(remap);
+		return NULL;
+	}
+	mutex_init(&remap->lock);
+	mutex_init(&remap->last_lock);
+	INIT_LIST_HEAD(&remap->segments);
+	ratelimit_state_init(&remap->telling, 5 * HZ, 20);
+	ratelimit_set_flags(&remap->telling, RATELIMIT_MSG_ON_RELEASE);
+	strscpy(remap->last_error, "none", sizeof(remap->last_error));
+	device_initialize(&remap->dev);
+	remap->dev.class = &remap_class;
+	remap->dev.parent = parent;
+	return remap;
+}
+
+static void put(void *remap)
+{
+	put_device(&((struct remap *)remap)->dev);
+}
+
+static void restore(void *data)
+{
+	struct remap *remap = data;
+
+	if (list_empty(&remap->segments))
+		remap_table_restore(&remap->bus, remap->enabled_before);
+}
+
+static void take_away(void *data)
+{
+	struct remap *remap = data;
+
+	kobject_put(remap->folder);
+	device_del(&remap->dev);
+}
+
+static void stop(void *data)
+{
+	remap_events_stop(data);
+}
+
+/*
+ * A loaded module has no segment when it gets here; a device that goes, as with an overlay of a device tree,
+ * may. Its memory stays where pages in use cannot be migrated, and its windows stay open: the machine needs
+ * them.
+ */
+static void close_all(void *data)
+{
+	struct remap *remap = data;
+	unsigned int left;
+
+	mutex_lock(&remap->lock);
+	remap->closing = true;
+	mutex_unlock(&remap->lock);
+	left = remap_detach_all(remap);
+	if (left) {
+		dev_err(&remap->dev, "%u segments stay until the machine starts anew: their pages are in use\n",
+			left);
+		/* For them, and for what of this module is theirs. */
+		get_device(&remap->dev);
+		__module_get(THIS_MODULE);
+	}
+}
+
+/* Files under the lock: whoever writes to `attach` at once waits until the folder is there. */
+static int show(struct remap *remap, struct device *parent)
+{
+	int err = dev_set_name(&remap->dev, "remap%d", remap->id);
 
 	if (err)
 		return err;
-	find_nodes();
-	err = model ? make_model() : map_registers();
-	if (err)
-		goto forget;
-	err = remap_table_shape(&remap.bus, &remap.shape, &why);
-	if (err) {
-		pr_err("%s\n", why);
-		goto forget;
+	mutex_lock(&remap->lock);
+	err = device_add(&remap->dev);
+	if (!err) {
+		remap->folder = kobject_create_and_add("segments", &remap->dev.kobj);
+		if (!remap->folder) {
+			err = -ENOMEM;
+			remap->closing = true;
+		}
 	}
-	err = remap_table_enable(&remap.bus, links & ((1U << remap.shape.cblock_links) - 1),
-				 remap.enabled_before);
+	mutex_unlock(&remap->lock);
+	if (err && remap->closing)
+		device_del(&remap->dev);
+	return err ?: devm_add_action_or_reset(parent, take_away, remap);
+}
+
+static int probe(struct platform_device *pdev)
+{
+	struct device *parent = &pdev->dev;
+	struct remap *remap = make(parent);
+	const char *why = "";
+	int err = remap ? devm_add_action_or_reset(parent, put, remap) : -ENOMEM;
+
+	if (!err)
+		err = find_aperture(remap, pdev);
+	if (!err)
+		err = find_registers(remap, pdev);
 	if (err)
-		goto forget;
-	folder = kobject_create_and_add("remap", kernel_kobj);
-	err = folder ? sysfs_create_groups(folder, remap_groups) : -ENOMEM;
-	if (!err && model)
-		err = sysfs_create_group(folder, &remap_model_group);
+		return err;
+	find_nodes(remap);
+	err = remap_table_shape(&remap->bus, &remap->shape, &why);
 	if (err)
-		goto restore;
-	pr_info("%u windows at %#llx, %llu bytes%s\n", remap.shape.ports * remap.shape.windows,
-		remap.aperture_start, remap.aperture_size,
-		model ? "; a model: what it attaches is RAM of this machine" : "");
+		return dev_err_probe(parent, err, "%s\n", why);
+	err = remap_table_enable(&remap->bus, (1U << remap->shape.cblock_links) - 1,
+				 remap->enabled_before);
+	if (!err)
+		err = devm_add_action_or_reset(parent, restore, remap);
+	if (!err)
+		err = show(remap, parent);
+	if (!err)
+		err = find_lines(remap, pdev);
+	if (!err)
+		err = remap_events_start(remap);
+	if (!err)
+		err = devm_add_action_or_reset(parent, stop, remap);
+	if (!err)
+		err = devm_add_action_or_reset(parent, close_all, remap);
+	if (err)
+		return dev_err_probe(parent, err, "not started\n");
+	platform_set_drvdata(pdev, remap);
+	dev_info(&remap->dev, "%u windows at %#llx, %llu bytes%s\n",
+		 remap->shape.ports * remap->shape.windows, remap->aperture_start, remap->aperture_size,
+		 remap->model ? "; a model: what it attaches is RAM of this machine" : "");
+	return 0;
+}
+
+static const struct of_device_id described[] = {
+	{ .compatible = "consort,remap" },
+	{}
+};
+MODULE_DEVICE_TABLE(of, described);
+
+static const struct platform_device_id named[] = {
+	{ .name = "remap-model" },
+	{}
+};
+MODULE_DEVICE_TABLE(platform, named);
+
+static struct platform_driver driver = {
+	.probe = probe,
+	.id_table = named,
+	.driver = {
+		.name = KBUILD_MODNAME,
+		.of_match_table = described,
+		/* Segments hold the module, and so the driver: nobody is to part it from its device. */
+		.suppress_bind_attrs = true,
+	},
+};
+
+static int __init remap_init(void)
+{
+	int err = class_register(&remap_class);
+
+	if (err)
+		return err;
+	err = remap_memory_listen();
+	if (err)
+		goto unregister_class;
+	err = platform_driver_register(&driver);
+	if (err)
+		goto deaf;
+	err = remap_model_register();
+	if (err)
+		goto unregister_driver;
 	return 0;
 
-restore:
-	kobject_put(folder);
-	remap_table_restore(&remap.bus, remap.enabled_before);
-forget:
-	forget_registers();
+unregister_driver:
+	platform_driver_unregister(&driver);
+deaf:
+	remap_memory_deaf();
+unregister_class:
+	class_unregister(&remap_class);
 	return err;
 }
 
-/* Each segment holds the module: there is none here, and whoever writes to `attach` from now on is refused. */
+/* Each segment holds the module: there is none here, and whoever writes to `attach` is refused. */
 static void __exit remap_exit(void)
 {
-	/* Waits for those who are in a file of it. */
-	kobject_put(folder);
-	remap_table_restore(&remap.bus, remap.enabled_before);
-	forget_registers();
+	remap_model_unregister();
+	platform_driver_unregister(&driver);
+	remap_memory_deaf();
+	class_unregister(&remap_class);
+	ida_destroy(&ids);
 }
 
 module_init(remap_init);

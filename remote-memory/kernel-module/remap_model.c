@@ -5,7 +5,7 @@
 #include "remap_model.h"
 
 const char *const remap_fault_names[REMAP_FAULTS] = {
-	"none", "link-down", "never-drained", "bus-error", "stuck-window",
+	"none", "link-down", "never-drained", "bus-error", "stuck-window", "all-ones",
 };
 
 enum array { NONE, LINK, PORT, WINDOW, LINK_TABLE, SEGMENT };
@@ -70,8 +70,8 @@ void remap_model_reset(struct remap_model *model, const struct remap_shape *shap
 
 	memset(model, 0, sizeof(*model));
 	model->shape = *shape;
-	lay_out(model, REMAP_CBLOCK, cblock_rows, sizeof(cblock_rows) / sizeof(cblock_rows[0]));
-	lay_out(model, REMAP_MBLOCK, mblock_rows, sizeof(mblock_rows) / sizeof(mblock_rows[0]));
+	lay_out(model, REMAP_CBLOCK, cblock_rows, ARRAY_SIZE(cblock_rows));
+	lay_out(model, REMAP_MBLOCK, mblock_rows, ARRAY_SIZE(mblock_rows));
 	model->value[REMAP_CBLOCK][REMAP_CB_SHAPE / 4] =
 		REMAP_PUT(REMAP_CB_SHAPE_PORTS, shape->ports) |
 		REMAP_PUT(REMAP_CB_SHAPE_LINKS, shape->cblock_links) |
@@ -122,13 +122,70 @@ static u32 read_fence(struct remap_model *model)
 	return set;
 }
 
+#define OF(block, name) ((block) == REMAP_CBLOCK ? REMAP_CB_##name : REMAP_MB_##name)
+
+void remap_model_set_fault(struct remap_model *model, enum remap_fault fault)
+{
+	u32 before = links_up(model);
+
+	model->fault = fault;
+	if (before & ~links_up(model)) {
+		model->value[REMAP_CBLOCK][REMAP_CB_IRQ_STATUS / 4] |= REMAP_CB_IRQ_STATUS_LINK_DOWN_MASK;
+		model->value[REMAP_MBLOCK][REMAP_MB_IRQ_STATUS / 4] |= REMAP_MB_IRQ_STATUS_LINK_DOWN_MASK;
+	}
+}
+
+void remap_model_log(struct remap_model *model, u32 cause, bool write, u64 address)
+{
+	u32 *registers = model->value[REMAP_CBLOCK];
+
+	registers[REMAP_CB_FAULT_COUNT / 4]++;
+	registers[REMAP_CB_IRQ_STATUS / 4] |= REMAP_CB_IRQ_STATUS_FAULTS_MASK & (1U << cause);
+	if (registers[REMAP_CB_FAULT / 4] & REMAP_CB_FAULT_VALID_MASK) {
+		registers[REMAP_CB_FAULT / 4] |= REMAP_CB_FAULT_OVERFLOW_MASK;
+		return;
+	}
+	registers[REMAP_CB_FAULT / 4] = REMAP_CB_FAULT_VALID_MASK | (write ? REMAP_CB_FAULT_WRITE_MASK : 0) |
+					REMAP_PUT(REMAP_CB_FAULT_CAUSE, cause);
+	registers[REMAP_CB_FAULT_LOW / 4] = (u32)address;
+	registers[REMAP_CB_FAULT_HIGH / 4] = (u32)(address >> 32);
+}
+
+bool remap_model_irq(const struct remap_model *model, enum remap_block block)
+{
+	const u32 *registers = model->value[block];
+
+	return registers[OF(block, IRQ_STATUS) / 4] & registers[OF(block, IRQ_ENABLE) / 4];
+}
+
+/* A 1 that is written clears: causes one by one, the log as a whole. */
+static bool write_to_clear(struct remap_model *model, enum remap_block block, u32 at, u32 value)
+{
+	u32 *registers = model->value[block];
+
+	if (at == OF(block, IRQ_STATUS)) {
+		registers[at / 4] &= ~value;
+		return true;
+	}
+	if (at != OF(block, FAULT))
+		return false;
+	if (value & OF(block, FAULT_VALID_MASK)) {
+		registers[at / 4] = 0;
+		registers[OF(block, FAULT_LOW) / 4] = 0;
+		registers[OF(block, FAULT_HIGH) / 4] = 0;
+	}
+	return true;
+}
+
 int remap_model_read(void *context, enum remap_block block, u32 at, u32 *value)
 {
 	struct remap_model *model = context;
 
 	if (!there(model, block, at, 1))
 		return -EIO;
-	if (block == REMAP_CBLOCK && at == REMAP_CB_FENCE)
+	if (model->fault == REMAP_FAULT_ALL_ONES)
+		*value = ~0U;
+	else if (block == REMAP_CBLOCK && at == REMAP_CB_FENCE)
 		*value = read_fence(model);
 	else if (at == (block == REMAP_CBLOCK ? REMAP_CB_UP : REMAP_MB_UP))
 		*value = links_up(model);
@@ -152,6 +209,8 @@ int remap_model_write(void *context, enum remap_block block, u32 at, u32 value)
 		}
 		return 0;
 	}
+	if (model->fault == REMAP_FAULT_ALL_ONES || write_to_clear(model, block, at, value))
+		return 0;
 	if (model->fault == REMAP_FAULT_STUCK_WINDOW && block == REMAP_CBLOCK &&
 	    at >= REMAP_CB_PORT_WINDOW_FIRST(0, 0))
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The registers of a cBlock and an mBlock in RAM, for emulation: what the table of windows accepts and refuses,
- * and accesses that take some looks at the fence to drain. It moves no data: where a window shows memory, that
- * has to be RAM of the machine itself.
+ * The registers of a cBlock and an mBlock in RAM, for emulation: what the table of windows accepts and
+ * refuses, accesses that take some looks at the fence to drain, faults and their interrupts. It moves no
+ * data: where a window shows memory, that has to be RAM of the machine itself.
  */
 #ifndef REMAP_MODEL_H
 #define REMAP_MODEL_H
@@ -17,6 +17,7 @@ enum remap_fault {
 	REMAP_FAULT_NEVER_DRAINED, /* the fence stays set */
 	REMAP_FAULT_BUS_ERROR, /* every access ends with an error */
 	REMAP_FAULT_STUCK_WINDOW, /* windows ignore what is written */
+	REMAP_FAULT_ALL_ONES, /* every read is answered with ones: nobody is there */
 	REMAP_FAULTS
 };
 
@@ -33,6 +34,15 @@ struct remap_model {
 extern const char *const remap_fault_names[REMAP_FAULTS];
 
 void remap_model_reset(struct remap_model *model, const struct remap_shape *shape);
+
+/* Takes the links down or up, as a fault has it; their going down is a cause of both interrupts. */
+void remap_model_set_fault(struct remap_model *model, enum remap_fault fault);
+
+/* An access at a cBlock that ended with an error, as its log tells of it. */
+void remap_model_log(struct remap_model *model, u32 cause, bool write, u64 address);
+
+/* Whether the block's interrupt line is high. */
+bool remap_model_irq(const struct remap_model *model, enum remap_block block);
 
 /* The bus of a model; `context` is the model. */
 int remap_model_read(void *context, enum remap_block block, u32 at, u32 *value);

@@ -112,7 +112,7 @@ static bool number(struct text text, u64 *value)
 	return true;
 }
 
-static int name(struct text text, char found[REMAP_NAME_BYTES], const char **why)
+static int read_name(struct text text, char found[REMAP_NAME_BYTES], const char **why)
 {
 	const char *at;
 
@@ -152,7 +152,7 @@ int remap_parse_attach(const char *text, size_t length, struct remap_request *re
 	u32 seen = 0, key;
 	int err;
 
-	err = name(word(&rest), request->name, why);
+	err = read_name(word(&rest), request->name, why);
 	if (err)
 		return err;
 	for (next = word(&rest); bytes(next); next = word(&rest)) {
@@ -194,7 +194,7 @@ int remap_parse_attach(const char *text, size_t length, struct remap_request *re
 int remap_parse_name(const char *text, size_t length, char found[REMAP_NAME_BYTES], const char **why)
 {
 	struct text rest = line(text, length);
-	int err = name(word(&rest), found, why);
+	int err = read_name(word(&rest), found, why);
 
 	if (!err && bytes(word(&rest))) {
 		*why = "a name and nothing after it";

@@ -15,8 +15,8 @@ struct remap_request {
 };
 
 /*
- * NAME address=NUMBER size=NUMBER [offset=NUMBER] [port=N] [link=N] [memory=N] [node=N], in any order after the
- * name. `text` has `length` bytes and need not end with 0. 0, or -EINVAL with the reason.
+ * NAME address=NUMBER size=NUMBER [offset=NUMBER] [port=N] [link=N] [memory=N] [node=N], in any order after
+ * the name. `text` has `length` bytes and need not end with 0. 0, or -EINVAL with the reason.
  */
 int remap_parse_attach(const char *text, size_t length, struct remap_request *request,
 		       const char **why);

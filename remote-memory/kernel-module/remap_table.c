@@ -6,9 +6,19 @@
 
 static const char bus_error[] = "a register access ended with an error";
 
+/*
+ * A bus whose other end is gone answers reads with ones only. Counters and addresses may have that value, the
+ * block's own kind cannot.
+ */
 static int get(const struct remap_bus *bus, enum remap_block block, u32 at, u32 *value)
 {
-	return bus->read(bus->context, block, at, value);
+	u32 kind;
+	int err = bus->read(bus->context, block, at, value);
+
+	if (err || *value != ~0U)
+		return err;
+	err = bus->read(bus->context, block, block == REMAP_CBLOCK ? REMAP_CB_ID : REMAP_MB_ID, &kind);
+	return err || kind != ~0U ? err : -EIO;
 }
 
 static int put(const struct remap_bus *bus, enum remap_block block, u32 at, u32 value)
@@ -298,7 +308,7 @@ int remap_table_close(const struct remap_bus *bus, const struct remap_place *pla
 	if (put(bus, REMAP_CBLOCK, REMAP_CB_FENCE, 1U << place->port))
 		err = -EIO;
 	if (err)
-		*why = "a window or a segment cannot be closed: a register did not keep what was written to it";
+		*why = "a window or segment cannot be closed: a register did not keep what was written";
 	return err;
 }
 
@@ -341,4 +351,59 @@ int remap_table_counts(const struct remap_bus *bus, const struct remap_place *pl
 		*writes += count;
 	}
 	return 0;
+}
+
+/* Of registers that both blocks have, where the block has its own. */
+#define OF(block, name) ((block) == REMAP_CBLOCK ? REMAP_CB_##name : REMAP_MB_##name)
+
+int remap_table_listen(const struct remap_bus *bus, enum remap_block block, bool listen)
+{
+	u32 causes = OF(block, IRQ_ENABLE_CAUSES_MASK);
+
+	/* What was before is nobody's who listens from now on. */
+	if (put(bus, block, OF(block, IRQ_ENABLE), 0) ||
+	    (listen && (put(bus, block, OF(block, IRQ_STATUS), causes) ||
+			put(bus, block, OF(block, FAULT), OF(block, FAULT_VALID_MASK)) ||
+			put_checked(bus, block, OF(block, IRQ_ENABLE), causes))))
+		return -EIO;
+	return 0;
+}
+
+int remap_table_event(const struct remap_bus *bus, enum remap_block block, struct remap_event *event)
+{
+	u32 fault, low, high;
+
+	memset(event, 0, sizeof(*event));
+	/* The causes go before the log: a fault that comes in between sets its cause again. */
+	if (get(bus, block, OF(block, IRQ_STATUS), &event->causes))
+		return -EIO;
+	if (!event->causes)
+		return 0;
+	if (put(bus, block, OF(block, IRQ_STATUS), event->causes) ||
+	    get(bus, block, OF(block, FAULT), &fault))
+		return -EIO;
+	if (!(fault & OF(block, FAULT_VALID_MASK)))
+		return 0;
+	if (get(bus, block, OF(block, FAULT_LOW), &low) || get(bus, block, OF(block, FAULT_HIGH), &high) ||
+	    put(bus, block, OF(block, FAULT), OF(block, FAULT_VALID_MASK)))
+		return -EIO;
+	event->logged = true;
+	event->overflow = fault & OF(block, FAULT_OVERFLOW_MASK);
+	event->write = fault & OF(block, FAULT_WRITE_MASK);
+	event->address = (u64)high << 32 | low;
+	if (block == REMAP_CBLOCK) {
+		event->cause = REMAP_GET(REMAP_CB_FAULT_CAUSE, fault);
+		event->port = REMAP_GET(REMAP_CB_FAULT_PORT, fault);
+		event->index = REMAP_GET(REMAP_CB_FAULT_WINDOW, fault);
+	} else {
+		event->cause = REMAP_GET(REMAP_MB_FAULT_CAUSE, fault);
+		event->port = REMAP_GET(REMAP_MB_FAULT_LINK, fault);
+		event->index = REMAP_GET(REMAP_MB_FAULT_SEGMENT, fault);
+	}
+	return 0;
+}
+
+bool remap_table_lost(enum remap_block block, const struct remap_event *event)
+{
+	return block == REMAP_CBLOCK && event->logged && event->cause >= REMAP_CAUSE_LINK_WAS_DOWN;
 }

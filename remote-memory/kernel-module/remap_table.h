@@ -54,6 +54,23 @@ struct remap_mapping {
 	} part[REMAP_CB_MAX_WINDOWS];
 };
 
+/* What a block has to tell: causes of its interrupt, and the first fault since its log was cleared. */
+struct remap_event {
+	u32 causes; /* bits of irq_status; 0: nothing */
+	bool logged; /* what follows is there */
+	bool overflow; /* other faults came after it, of which the log does not tell */
+	bool write;
+	u32 cause;
+	u32 port, index; /* of a cBlock its port and window, of an mBlock its link and segment */
+	u64 address; /* of a cBlock as the processor sees it, of an mBlock in the segment */
+};
+
+/* Causes of a cBlock's faults from which on it is not the access that is wrong: nobody answered it. */
+#define REMAP_CAUSE_LINK_WAS_DOWN 4U
+#define REMAP_CAUSE_LINK_WENT_DOWN 5U
+#define REMAP_CAUSE_OTHER_END 6U
+#define REMAP_CAUSES 7U
+
 /* Reads what the blocks are. */
 int remap_table_shape(const struct remap_bus *bus, struct remap_shape *shape, const char **why);
 
@@ -74,8 +91,8 @@ int remap_table_open(const struct remap_bus *bus, const struct remap_shape *shap
 		     const char **why);
 
 /*
- * Closes it and sets the fence. What was under way may still be: see remap_table_drained(). After an error it can be
- * called again, for what could not be closed.
+ * Closes it and sets the fence. What was under way may still be: see remap_table_drained(). After an error it
+ * can be called again, for what could not be closed.
  */
 int remap_table_close(const struct remap_bus *bus, const struct remap_place *place,
 		      struct remap_mapping *mapping, const char **why);
@@ -87,5 +104,14 @@ int remap_table_drained(const struct remap_bus *bus, const struct remap_place *p
 /* Reads and writes that the mapping's windows took since the block's reset; both wrap. */
 int remap_table_counts(const struct remap_bus *bus, const struct remap_place *place,
 		       const struct remap_mapping *mapping, u32 *reads, u32 *writes);
+
+/* Enables the block's interrupt for all causes, with nothing left of what was before; or disables it. */
+int remap_table_listen(const struct remap_bus *bus, enum remap_block block, bool listen);
+
+/* Takes what a block has to tell, and clears it there. */
+int remap_table_event(const struct remap_bus *bus, enum remap_block block, struct remap_event *event);
+
+/* Whether the line at the event's address is lost: it cannot be had, or what was stored did not arrive. */
+bool remap_table_lost(enum remap_block block, const struct remap_event *event);
 
 #endif

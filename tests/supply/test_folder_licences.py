@@ -42,7 +42,7 @@ def test_each_folder_has_its_licence_and_no_other_folder_has_it() -> None:
         files = {
             str(path.relative_to(sbom.ROOT))
             for path in (sbom.ROOT / folder).rglob("*")
-            if path.is_file() and path.suffix in (".c", ".h", ".sh", "") and path.name != "LICENSE"
+            if path.is_file() and path.suffix in (".c", ".h", ".sh", ".yaml", "") and path.name != "LICENSE"
         }
         assert inside == files and "GNU GENERAL PUBLIC LICENSE" in (sbom.ROOT / folder / "LICENSE").read_text(
             encoding="utf-8"

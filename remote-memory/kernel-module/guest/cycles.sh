@@ -29,7 +29,7 @@ kill $users
 wait
 expect "cycles" "$cycles" "$done_cycles"
 say "pages were in use at $in_use of $done_cycles detaches"
-expect "no segment" "" "$(cat $remap/segments)"
+expect "no segment" "" "$(segments)"
 expect "as much memory as before" "$before" "$(memory_kb)"
 rmmod remap
 expect "the module goes" 0 $?

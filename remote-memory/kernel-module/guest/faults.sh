@@ -2,13 +2,16 @@
 # Blocks that fail, pages that cannot move, several users at once, and whatever else may be written.
 
 echo online_movable > $online
-insmod /remap.ko aperture="$aperture" 2> /dev/null
-expect "no hardware and no model" "$(errno EINVAL)" $?
-insmod /remap.ko model=1 aperture=0x0+128M 2> /dev/null
+insmod /remap.ko
+expect "no hardware and no model" 0 $?
+[ -e $remap ]
+expect "are no device" 1 $?
+rmmod remap
+insmod /remap.ko model=0x0+128M 2> /dev/null
 expect "an aperture that the kernel uses" "$(errno EBUSY)" $?
-insmod /remap.ko model=1 aperture=nonsense 2> /dev/null
+insmod /remap.ko model=nonsense 2> /dev/null
 expect "an aperture that is none" "$(errno EINVAL)" $?
-insmod /remap.ko model=1 aperture="$aperture" model_windows=9 2> /dev/null
+insmod /remap.ko model="$aperture" model_windows=9 2> /dev/null
 expect "a model that is none" "$(errno EINVAL)" $?
 before=$(memory_kb)
 load_module detach_timeout_ms=4000 drain_timeout_ms=200
@@ -62,9 +65,18 @@ echo bus-error > $remap/model/fault
 attach demo address=$base size=256M
 expect "registers that do not answer" "$(errno EIO)" $?
 expect "and are seen not to" 0 "$(status answers)"
+echo all-ones > $remap/model/fault
+attach demo address=$base size=256M
+expect "registers that answer with ones only" "$(errno EIO)" $?
+expect "and are seen to" 0 "$(status answers)"
+cat $remap/up > /dev/null 2>&1
+expect "no state of links is made up" 1 $?
 echo none > $remap/model/fault
 attach demo address=$base size=256M
 expect "attach after faults" 0 $?
+echo all-ones > $remap/model/fault
+cat $remap/segments/demo/reads > /dev/null 2>&1
+expect "no count is made up" 1 $?
 echo bus-error > $remap/model/fault
 detach demo
 expect "no detach without registers" "$(errno EIO)" $?
@@ -103,7 +115,7 @@ for user in 1 2 3; do
             detach user$user || break
             good=$((good + 1))
             rmmod remap 2> /dev/null
-            cat $remap/segments $remap/status > /dev/null 2>&1
+            cat $remap/* $remap/segments/*/* > /dev/null 2>&1
         done
         echo "user $user: $good of 8" > /tmp/user$user
     ) &
@@ -113,7 +125,7 @@ for user in 1 2 3; do
     expect "user $user at once with others" "user $user: 8 of 8" "$(cat /tmp/user$user)"
 done
 [ -e $remap ] || load_module
-expect "nothing is left of them" "" "$(cat $remap/segments)"
+expect "nothing is left of them" "" "$(segments)"
 expect "no memory is" "$before" "$(memory_kb)"
 
 # Whatever else may be written.
@@ -121,8 +133,8 @@ tool fuzz $remap/attach 3000 1
 tool fuzz $remap/detach 1000 2
 tool fuzz $remap/model/fault 200 3
 echo none > $remap/model/fault
-cat $remap/segments
-for name in $(cut -d' ' -f1 $remap/segments); do
+segments
+for name in $(segments); do
     detach "$name"
     expect "detach $name" 0 $?
 done

@@ -2,7 +2,7 @@
 # Shared by the tests of the module. The host reads the lines of `say`: the kernel's own lines come in
 # between.
 
-remap=/sys/kernel/remap
+remap=/sys/class/remap/remap0
 online=/sys/devices/system/memory/auto_online_blocks
 failed=0
 in_use=0
@@ -26,14 +26,15 @@ expect() {
 attach() { tool write $remap/attach "$*"; }
 detach() { tool write $remap/detach "$1"; }
 
-# The value of a key in the line of a segment.
-of() { sed -n "s/^$1 .*$2=\([^ ]*\).*/\1/p" $remap/segments; }
-status() { sed -n "s/^$1=//p" $remap/status; }
+# A property of a segment, and one of the device.
+of() { cat "$remap/segments/$1/$2"; }
+status() { cat "$remap/$1"; }
+segments() { ls $remap/segments; }
 memory_kb() { sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo; }
 
 # With long times: the host may leave the guest without any for seconds.
 load_module() {
-    insmod /remap.ko aperture="$aperture" model=1 detach_timeout_ms=600000 drain_timeout_ms=60000 "$@"
+    insmod /remap.ko model="$aperture" detach_timeout_ms=600000 drain_timeout_ms=60000 "$@"
 }
 
 errno() {
@@ -50,6 +51,16 @@ refused() {
     shift
     attach "$@"
     expect "refused $wanted: $*" "$(errno "$wanted")" $?
+}
+
+# wait_value FILE VALUE: until a file has it
+wait_value() {
+    for try in $(seq 600); do
+        [ "$(cat "$1")" = "$2" ] && return 0
+        usleep 50000
+    done
+    say "FAILED waiting for $2 in $1: $(cat "$1")"
+    failed=$((failed + 1))
 }
 
 # wait_for FILE WORDS: until another process has said so

@@ -12,6 +12,12 @@ expect "attach" 0 $?
 expect "256 MiB more" $((before + 262144)) "$(memory_kb)"
 expect "all movable" "$size $size" "$(of demo online) $(of demo movable)"
 expect "in its own node" 1 "$(of demo node)"
+expect "as it was said" "$(printf '%#x' $base) $size 0x1000000 0 0 0" \
+    "$(of demo address) $(of demo size) $(of demo offset) $(of demo port) $(of demo link) $(of demo memory)"
+expect "in one window" "1 attached" "$(of demo windows) $(of demo state)"
+for file in $remap/* $remap/counters/* $remap/segments/demo/*; do
+    [ -f "$file" ] && [ "$(cat "$file" 2> /dev/null | wc -l)" -gt 1 ] && say "FAILED more than a line in $file" && failed=$((failed + 1))
+done
 grep "System RAM (remap)" /proc/iomem > /dev/null
 expect "named in /proc/iomem" 0 $?
 
@@ -59,7 +65,7 @@ wait $holder
 expect "nothing lost" 0 $?
 cat /tmp/held
 expect "as much memory as before" "$before" "$(memory_kb)"
-expect "no segment" "" "$(cat $remap/segments)"
+expect "no segment" "" "$(segments)"
 rmmod remap
 expect "the module goes" 0 $?
 [ -e $remap ] || grep -q remap /proc/iomem /proc/modules

@@ -65,9 +65,14 @@ void tool_fill(uint64_t *at, size_t bytes, uint64_t seed)
 
 int tool_check(const uint64_t *at, size_t bytes, uint64_t seed)
 {
+	return tool_check_from(at, 0, bytes, seed);
+}
+
+int tool_check_from(const uint64_t *at, size_t from, size_t bytes, uint64_t seed)
+{
 	size_t i;
 
-	for (i = 0; i < bytes / 8; i++) {
+	for (i = from / 8; i < bytes / 8; i++) {
 		if (at[i] != seed + i * 0x9e3779b97f4a7c15ULL) {
 			printf("WRONG WORD %zu: %llx\n", i, (unsigned long long)at[i]);
 			return 1;
@@ -135,7 +140,8 @@ int main(int count, char **words)
 		int words;
 	} tools[] = {
 		{ "write", tool_write, 2 }, { "fuzz", tool_fuzz, 3 },	  { "hold", tool_hold, 4 },
-		{ "load", tool_load, 3 },   { "stream", tool_stream, 2 },
+		{ "load", tool_load, 3 },   { "stream", tool_stream, 2 }, { "events", tool_events, 1 },
+		{ "lost", tool_lost, 3 },   { "poke", tool_poke, 2 },
 	};
 	size_t i;
 
@@ -145,6 +151,6 @@ int main(int count, char **words)
 			return tools[i].run(count - 2, words + 2);
 	}
 	fprintf(stderr, "usage: tool write FILE TEXT | fuzz FILE COUNT SEED | hold NODE MIB HOW GO | "
-			"load NODE MIB SECONDS | stream MIB NODES\n");
+			"load NODE MIB SECONDS | stream MIB NODES | events FILE | lost NODE MIB GO | poke ADDRESS VALUE\n");
 	return 255;
 }

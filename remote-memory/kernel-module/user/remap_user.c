@@ -3,10 +3,12 @@
  * The module's parts that know registers only, as an ordinary program, one order a line on standard input.
  *
  *   remap_user model PORTS LINKS WINDOWS MEMORIES SEGMENTS
- *     the register model: reg-read c|m AT, reg-write c|m AT VALUE, fault NAME, drain READS; answers ok [VALUE], slverr
+ *     the register model: reg-read c|m AT, reg-write c|m AT VALUE, fault NAME, drain READS, log CAUSE ADDRESS, irq c|m;
+ *     answers ok [VALUE], slverr
  *   remap_user table
- *     the table: open NAME ADDRESS SIZE OFFSET PORT LINK MEMORY, close NAME, drained NAME, counts NAME; each register
- *     access goes out as reg-read or reg-write, the answer is the next line; then: done ERROR WHY
+ *     the table: open NAME ADDRESS SIZE OFFSET PORT LINK MEMORY, close NAME, drained NAME, counts NAME, listen c|m,
+ *     deaf c|m, event c|m; each register access goes out as reg-read or reg-write, the answer is the next line; then:
+ *     done ERROR WHY
  *   remap_user parse
  *     lines as they are written to `attach`; answers: done ERROR and what was read or why not
  */
@@ -39,7 +41,8 @@ static void model(char **words)
 	for (;;) {
 		char block, fault[32];
 		int at, i;
-		u32 value;
+		u32 value, cause;
+		unsigned long long address;
 
 		next_line();
 		if (sscanf(text, "reg-read %c %i", &block, &at) == 2) {
@@ -56,9 +59,14 @@ static void model(char **words)
 		} else if (sscanf(text, "fault %31s", fault) == 1) {
 			for (i = 0; i < REMAP_FAULTS; i++) {
 				if (!strcmp(fault, remap_fault_names[i]))
-					registers.fault = (enum remap_fault)i;
+					remap_model_set_fault(&registers, (enum remap_fault)i);
 			}
 			puts("ok");
+		} else if (sscanf(text, "log %" SCNu32 " %lli", &cause, (long long *)&address) == 2) {
+			remap_model_log(&registers, cause, false, address);
+			puts("ok");
+		} else if (sscanf(text, "irq %c", &block) == 1) {
+			printf("ok %d\n", remap_model_irq(&registers, block == 'm'));
 		} else {
 			puts("error");
 		}
@@ -97,6 +105,7 @@ static void table(void)
 		const char *why = "";
 		char order[16], name[REMAP_NAME_BYTES];
 		struct remap_place place;
+		struct remap_event event;
 		u32 reads = 0, writes = 0;
 		int err, words;
 
@@ -120,6 +129,19 @@ static void table(void)
 			err = remap_table_drained(&bus, &one->place, &why);
 		} else if (words == 2 && one < opened + count && !strcmp(order, "counts")) {
 			err = remap_table_counts(&bus, &one->place, &one->mapping, &reads, &writes);
+		} else if (words == 2 && (!strcmp(order, "listen") || !strcmp(order, "deaf"))) {
+			err = remap_table_listen(&bus, *name == 'm', !strcmp(order, "listen"));
+		} else if (words == 2 && !strcmp(order, "event")) {
+			err = remap_table_event(&bus, *name == 'm', &event);
+			if (!err) {
+				printf("done 0 %" PRIu32 " %s %s %s %" PRIu32 " %" PRIu32 " %" PRIu32 " %#" PRIx64 " %s\n",
+				       event.causes, event.logged ? "logged" : "no-log",
+				       event.overflow ? "overflow" : "alone", event.write ? "store" : "load",
+				       event.cause, event.port, event.index, event.address,
+				       remap_table_lost(*name == 'm', &event) ? "lost" : "kept");
+				fflush(stdout);
+				continue;
+			}
 		} else {
 			err = -EINVAL;
 			why = "no such order";

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from consort.base.errors import EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.initramfs import archive_of
 
@@ -26,6 +26,22 @@ WRONG = re.compile(
 )
 SAID = re.compile(r"remap-test: (.*)")
 NEAR, FAR, APERTURE = 512 << 20, 768 << 20, 512 << 20
+# The test of a device tree: RAM behind the aperture stands for both blocks' registers, QEMU writes the words
+# there that tell what they are; an interrupt of the virt machine's that nobody has, and where its controller
+# is asked to raise it.
+TREE = "tree"
+REGISTERS = APERTURE
+PAGE = 0x1000
+SPI = 200
+GIC_SET_PENDING = 0x0800_0200
+WORDS = {
+    0x000: 0x4342_0001,  # a cBlock
+    0x004: 0x0008_0101,  # with 8 windows at one port, and one link
+    0x00C: 1,  # that is up
+    PAGE + 0x000: 0x4D42_0001,  # an mBlock
+    PAGE + 0x004: 0x0010_0101,  # with 16 segments at one link, and one memory
+    PAGE + 0x00C: 1,
+}
 # Options for an emulated processor that the host may leave without time: its clocks then look broken, it
 # never hangs.
 STARVED = "no_timer_check tsc=reliable nowatchdog rcupdate.rcu_cpu_stall_suppress=1"
@@ -93,6 +109,42 @@ def _initrd(kernel: Kernel, folder: Path) -> Path:
     return made
 
 
+def node(base: int) -> str:
+    """A cBlock with its mBlock in source of a device tree, as an addition to a whole one."""
+    ranges = (base + REGISTERS, PAGE), (base + REGISTERS + PAGE, PAGE), (base, APERTURE)
+    reg = ", ".join(f"<{at >> 32:#x} {at & 0xFFFFFFFF:#x} 0x0 {size:#x}>" for at, size in ranges)
+    return f"""
+/ {{
+    remote-memory@{base + REGISTERS:x} {{
+        compatible = "consort,remap";
+        reg = {reg};
+        reg-names = "cblock", "mblock", "aperture";
+        interrupts = <0 {SPI} 1>;
+        interrupt-names = "cblock";
+    }};
+}};
+"""
+
+
+def _tree(command: Sequence[str], base: int, folder: Path) -> Path:
+    """QEMU's device tree of its machine, and in it a cBlock with its mBlock."""
+    if shutil.which("dtc") is None:
+        raise EnvironmentLacks("no dtc was found", "install it: apt-get install device-tree-compiler")
+    blob, source, target = (folder / name for name in ("qemu.dtb", "guest.dts", "guest.dtb"))
+    _must([*command, "-machine", f"dumpdtb={blob}"])
+    tree = _must(["dtc", "-q", "-I", "dtb", "-O", "dts", str(blob)])
+    source.write_text(tree + node(base), encoding="utf-8")
+    _must(["dtc", "-q", "-I", "dts", "-O", "dtb", "-o", str(target), str(source)])
+    return target
+
+
+def _must(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemFails(f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
 def _command(kernel: Kernel, initrd: Path, test: str, values: Mapping[str, object]) -> list[str]:
     machine = kernel.machine
     program = shutil.which(machine.emulator)
@@ -102,18 +154,28 @@ def _command(kernel: Kernel, initrd: Path, test: str, values: Mapping[str, objec
         )
     base = machine.ram + NEAR
     words = f"console={machine.console} panic=-1 {STARVED} rdinit=/init mem={NEAR >> 20}M remap.test={test}"
+    if test == TREE:
+        if not machine.tree:
+            raise BadInput(f"{machine.name} has no device tree: --machine aarch64")
+        pending = GIC_SET_PENDING + (SPI + 32) // 32 * 4
+        # Words of registers are written by hand, behind the driver's back.
+        words += f" iomem=relaxed remap.registers={base + REGISTERS} remap.gic={pending}"
+        words += f" remap.line={1 << SPI % 32}"
     words += f" remap.base={base} remap.aperture={base:#x}+{APERTURE >> 20}M"
     words += "".join(f" remap.{key}={value}" for key, value in values.items())
     command = [program, *machine.options, "-accel", "tcg,thread=multi", "-smp", "2"]
     command += ["-display", "none", "-monitor", "none", "-nodefaults", "-no-reboot", "-serial", "stdio"]
-    command += ["-kernel", str(kernel.image), "-initrd", str(initrd), "-append", words]
     # The second node's memory is held back from the kernel (mem=): the aperture, and some behind it, where
     # QEMU puts its tables.
     command += ["-m", f"{(NEAR + FAR) >> 20}M"]
     command += ["-object", f"memory-backend-ram,id=near,size={NEAR}"]
     command += ["-object", f"memory-backend-ram,id=far,size={FAR}"]
     command += ["-numa", "node,nodeid=0,memdev=near,cpus=0-1", "-numa", "node,nodeid=1,memdev=far"]
-    return command
+    if test == TREE:
+        command += ["-dtb", str(_tree(command, base, initrd.parent))]
+        for at, value in WORDS.items():
+            command += ["-device", f"loader,addr={base + REGISTERS + at:#x},data={value:#x},data-len=4"]
+    return [*command, "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", words]
 
 
 def run(

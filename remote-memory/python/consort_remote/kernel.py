@@ -37,6 +37,7 @@ class Machine:
     options: tuple[str, ...]
     console: str
     ram: int  # where its RAM begins
+    tree: bool = False  # a device tree describes it
 
     @property
     def prefix(self) -> str:
@@ -64,7 +65,7 @@ MACHINES = {
         Machine(
             "aarch64", "arm64", "aarch64-linux-gnu-", "g++-aarch64-linux-gnu",
             "qemu-system-aarch64", "qemu-system-arm", ("-M", "virt", "-cpu", "cortex-a72"), "ttyAMA0",
-            1 << 30,
+            1 << 30, tree=True,
         ),
     )
 }  # fmt: skip

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from consort.base.errors import EnvironmentLacks
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort_remote import guest, kernel
 from effort import PATIENCE
 
@@ -35,10 +35,36 @@ def test_memory_is_attached_used_and_detached_and_what_is_wrong_refused(machine:
     assert sum(what.startswith("refused E") for what in said.good) >= 20
 
 
+@pytest.mark.parametrize("machine", ["x86-64", pytest.param("aarch64", marks=slow)])
+def test_an_interrupt_is_told_and_a_lost_page_given_up(machine: str) -> None:
+    said = passed(machine, "events")
+    assert {
+        "the segment lost a page",
+        "who waits at a file is told",
+        "an event is sent",
+        "who uses the page ends with SIGBUS, and no other page is lost",
+        "an access that is wrong loses nothing",
+        "detach with a page lost",
+    } <= set(said.good)
+
+
+def test_a_device_of_the_device_tree_with_an_interrupt_of_the_machine() -> None:
+    said = passed("aarch64", guest.TREE)
+    assert {"its registers are its own", "the interrupt is listed", "the module goes again"} <= set(said.good)
+    assert "who uses the page ends with SIGBUS" in said.good
+
+
+def test_a_machine_without_a_device_tree_is_refused() -> None:
+    found = kernel_of("x86-64")
+    with pytest.raises(BadInput, match="x86-64 has no device tree"):
+        guest._command(found, found.image, guest.TREE, {})
+
+
 @pytest.mark.parametrize("machine", [pytest.param("x86-64", marks=slow), pytest.param("aarch64", marks=slow)])
 def test_faults_pins_users_and_random_requests(machine: str) -> None:
     said = passed(machine, "faults")
     assert {"pipe: detach refused", "ring: detach", "accesses that never end"} <= set(said.good)
+    assert {"no state of links is made up", "no count is made up"} <= set(said.good)
     assert any(line.startswith("fuzz: ") for line in said.figures)
 
 
@@ -72,6 +98,8 @@ def test_the_module_builds(machine: str) -> None:
         pytest.skip(str(error))
     # ELF, and says under which licence it is.
     assert module.read_bytes()[:4] == b"\x7fELF" and b"license=GPL" in module.read_bytes()
+    # What loads it where a device tree has the device.
+    assert b"alias=of:N*T*Cconsort,remap" in module.read_bytes()
 
 
 GOOD = ["remap-test: ok one", "remap-test: result 0 failed"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,21 +13,32 @@ from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort_remote import loaded
 from consort_remote.commands.remote import command
 
-LINE = (
-    "demo address=0x20000000 size=268435456 offset=0x0 port=0 link=0 memory=0 node=1 state=attached "
-    "online={online} movable={movable} reads=3 writes=4\n"
-)
 SIZE = 268435456
+DEMO = {
+    "address": 0x20000000, "size": SIZE, "offset": 0, "port": 0, "link": 0, "memory": 0, "node": 1,
+    "windows": 1, "state": "attached", "online": SIZE, "movable": SIZE, "reads": 3, "writes": 4, "lost": 0,
+}  # fmt: skip
+
+
+def device_of(sys: Path, number: int, start: int, **segments: dict[str, object]) -> Path:
+    """A device's folder, with a folder for each segment."""
+    folder = sys / "class" / "remap" / f"remap{number}"
+    for name in ("attach", "detach"):
+        (folder / "segments").mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    (folder / "aperture_start").write_text(f"{start:#x}\n")
+    (folder / "aperture_size").write_text(f"{2 * SIZE}\n")
+    (folder / "last_error").write_text("attach demo: the link is down (-67)\n")
+    for name, values in segments.items():
+        (folder / "segments" / name).mkdir()
+        for key, value in values.items():
+            (folder / "segments" / name / key).write_text(f"{value}\n")
+    return folder
 
 
 @pytest.fixture
 def sys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "kernel" / "remap"
-    folder.mkdir(parents=True)
-    for name in ("attach", "detach"):
-        (folder / name).write_text("")
-    (folder / "segments").write_text(LINE.format(online=SIZE, movable=SIZE))
-    (folder / "last_error").write_text("attach demo: the link is down (-67)\n")
+    device_of(tmp_path, 0, 0x20000000, demo=DEMO)
     blocks = tmp_path / "devices" / "system" / "memory"
     for number in (3, 4, 5, 6):
         (blocks / f"memory{number}").mkdir(parents=True)
@@ -44,13 +56,14 @@ def test_attach_writes_what_the_module_reads(sys: Path) -> None:
     done = run("attach", "demo", "--size", "256MiB", "--address", "0x20000000", "--module", "--node", "1")
     assert done.exit_code == 0, done.output
     assert "268435456 bytes at 0x20000000, NUMA node 1" in done.output
-    assert (sys / "kernel/remap/attach").read_text() == (
+    assert (sys / "class/remap/remap0/attach").read_text() == (
         "demo address=0x20000000 size=0x10000000 offset=0x0 link=0x0 memory=0x0 node=0x1"
     )
 
 
 def test_what_the_kernel_left_offline_is_onlined_movable(sys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (sys / "kernel/remap/segments").write_text(LINE.format(online=0, movable=0))
+    for key in ("online", "movable"):
+        (sys / "class/remap/remap0/segments/demo" / key).write_text("0\n")
     with pytest.raises(SystemFails, match="0 of its 268435456 bytes are online as movable"):
         loaded.Module(sys).attach("demo", {"address": 0x20000000, "size": SIZE})
     states = {
@@ -63,13 +76,13 @@ def test_list_shows_state_and_counters(sys: Path) -> None:
     listed = json.loads(run("list", "--module", "--json").output)["segments"]
     assert listed[0]["name"] == "demo" and listed[0]["reads"] == 3 and listed[0]["address"] == 0x20000000
     assert "attached  node 1" in run("list", "--module").output
-    (sys / "kernel/remap/segments").write_text("")
+    shutil.rmtree(sys / "class/remap/remap0/segments/demo")
     assert "no segment is attached" in run("list", "--module").output
 
 
 def test_detach_names_the_segment(sys: Path) -> None:
     assert run("detach", "demo", "--module").exit_code == 0
-    assert (sys / "kernel/remap/detach").read_text() == "demo"
+    assert (sys / "class/remap/remap0/detach").read_text() == "demo"
     with pytest.raises(BadInput, match="is no name of a segment"):
         raise run("detach", "../x", "--module").exception or AssertionError
 
@@ -103,3 +116,23 @@ def test_what_does_not_go_together_is_refused(sys: Path, words: tuple[str, ...])
 def test_without_the_module_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentLacks, match="not loaded; consort remote module build"):
         loaded.Module(tmp_path)
+    (tmp_path / "class/remap").mkdir(parents=True)
+    with pytest.raises(EnvironmentLacks, match="no device; describe the cBlock"):
+        loaded.Module(tmp_path)
+
+
+def test_of_several_devices_the_one_that_serves_the_address_is_asked(sys: Path) -> None:
+    other = device_of(sys, 1, 0x80000000, far=DEMO | {"address": 0x80000000})
+    with pytest.raises(SystemFails, match="new was detached by another"):
+        loaded.Module(sys).attach("new", {"address": 0x90000000, "size": SIZE})
+    assert (other / "attach").read_text() == "new address=0x90000000 size=0x10000000"
+    assert (sys / "class/remap/remap0/attach").read_text() == ""
+    loaded.Module(sys).detach("far")
+    assert (other / "detach").read_text() == "far"
+    assert [segment["name"] for segment in loaded.Module(sys).segments()] == ["demo", "far"]
+
+
+def test_a_name_that_two_devices_have_is_refused(sys: Path) -> None:
+    device_of(sys, 1, 0x80000000, demo=DEMO)
+    with pytest.raises(BadInput, match=r"remap0 and .*remap1 have a segment demo"):
+        loaded.Module(sys).detach("demo")

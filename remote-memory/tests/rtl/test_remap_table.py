@@ -203,6 +203,12 @@ FAULTS: list[tuple[str, Callable[[Table], int], int]] = [
     ("stuck-window", lambda table: table.open("x", 0x500000000, 4096, 1 << 30)[0], 5),
     ("stuck-window", lambda table: table.order("close a")[0], 5),
     ("bus-error", lambda table: table.order("drained a")[0], 5),
+    ("all-ones", lambda table: table.open("x", 0x500000000, 4096, 1 << 30)[0], 5),
+    ("all-ones", lambda table: table.order("close a")[0], 5),
+    ("all-ones", lambda table: table.order("drained a")[0], 5),
+    ("all-ones", lambda table: table.order("counts a")[0], 5),
+    ("all-ones", lambda table: table.order("event c")[0], 5),
+    ("all-ones", lambda table: table.order("listen m")[0], 5),
 ]
 
 
@@ -238,6 +244,57 @@ def test_the_fence_is_looked_at_until_it_is_passed(stack: ExitStack, user: Path)
     assert {table.order("drained a")[0] for _ in range(50)} == {16}
 
 
+def test_a_fault_is_told_once_and_logged_with_its_address(
+    blocks: Lines, stack: ExitStack, user: Path
+) -> None:
+    """An access in no window, and one in a window whose segment's end refuses it."""
+    table = Table(stack, user, blocks)
+    on_hardware = blocks.ask("hops") != "error"
+    assert table.order("event c") == (0, "0 no-log alone load 0 0 0 0 kept")
+    assert table.order("listen c")[0] == 0
+    assert table.open("a", 0x400000000, 4096, 0)[0] == 0
+
+    def fail(cause: int, address: int) -> None:
+        if on_hardware:
+            if cause == 6:
+                assert blocks.ask(f"reg-write m {0x408} 0") == "ok"
+            assert blocks.ask(f"load {address:#x} 8") in ("decerr", "slverr")
+        else:
+            assert blocks.ask(f"log {cause} {address:#x}") == "ok"
+
+    fail(1, 0x500000008)
+    fail(1, 0x500001000)
+    words = table.order("event c")[1].split()
+    assert words[:5] == ["2", "logged", "overflow", "load", "1"]
+    assert (int(words[7], 0) & ~7, words[8]) == (0x500000008, "kept")
+    assert table.order("event c") == (0, "0 no-log alone load 0 0 0 0 kept")
+    fail(6, 0x400000010)
+    words = table.order("event c")[1].split()
+    assert words[:5] == ["64", "logged", "alone", "load", "6"]
+    assert (int(words[7], 0) & ~15, words[8]) == (0x400000010, "lost")
+
+
+def test_the_models_interrupt_is_high_until_it_is_served(stack: ExitStack, user: Path) -> None:
+    model = Lines(stack, user, "model", *SHAPE)
+    for block in "mc":
+        model.ask(f"reg-write {block} 8 1")
+    table = Table(stack, user, model)
+    model.ask("log 5 0x400000000")
+    assert model.ask("irq c") == "ok 0"
+    # What was before the interrupt was enabled is not told.
+    assert table.order("listen c")[0] == 0 and table.order("listen m")[0] == 0
+    assert model.ask("irq c") == "ok 0"
+    model.ask("log 5 0x400001000")
+    assert [model.ask(f"irq {block}") for block in "cm"] == ["ok 1", "ok 0"]
+    assert table.order("event c") == (0, "32 logged alone load 5 0 0 0x400001000 lost")
+    model.ask("fault link-down")
+    assert [model.ask(f"irq {block}") for block in "cm"] == ["ok 1", "ok 1"]
+    assert table.order("event m") == (0, "1 no-log alone load 0 0 0 0 kept")
+    assert table.order("deaf c")[0] == 0
+    assert [model.ask(f"irq {block}") for block in "cm"] == ["ok 0", "ok 0"]
+    assert table.order("event c")[1].startswith("1 no-log")
+
+
 # Registers of the link's state: the model's comes up at once and counts nothing.
 OF_LINKS = {0x00C, 0x018, 0x01C, 0x020, *range(0x100, 0x180, 4)}
 
@@ -250,7 +307,7 @@ def test_the_model_answers_as_the_hardware_does(stack: ExitStack, user: Path) ->
     for _ in range(3000):
         at = choose.randrange(0, 0x1000, 4)
         if choose.random() < 0.7:
-            at = choose.choice([*range(0, 0x24, 4), *range(0x400, 0x500, 4)])
+            at = choose.choice([*range(0, 0x24, 4), *range(0x30, 0x48, 4), *range(0x400, 0x500, 4)])
         if at in OF_LINKS:
             continue
         block = choose.choice("cm")

@@ -272,6 +272,7 @@ def _list_segments(as_json: bool) -> None:
             f"{each['name']:<16} {each['address']:#012x}  {each['size']:>12} B  {each['state']}"
             f"  node {each['node']}  {each['movable']} B online and movable"
             f"  {each['reads']} reads, {each['writes']} writes"
+            + (f"  {each['lost']} pages lost" if each["lost"] else "")
         )
     if not segments:
         click.echo("no segment is attached")

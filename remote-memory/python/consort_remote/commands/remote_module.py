@@ -13,6 +13,8 @@ from consort.commands.options import ChoiceOf
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 TESTS = {
     "quick": "attach 256 MiB, use it, detach it with pages in use; what is refused",
+    "events": "interrupts: told, counted, a page whose line is lost given up",
+    "tree": "a device of the device tree, with a real interrupt (aarch64)",
     "faults": "blocks that fail, pinned pages, several users at once, random requests",
     "cycles": "attach, use and detach again and again under memory load",
     "stream": "copy, scale, add and triad on local, remote and both memories",
@@ -66,7 +68,8 @@ def build(machine: str, as_json: bool) -> None:
 def test(name: str, machine: str, cycles: int, patience: int, as_json: bool) -> None:
     """Run one of the module's tests in a QEMU guest (software emulation, a model of the registers).
 
-    quick, faults, cycles or stream. Exit status 1: a check fails, or the kernel's log has a warning.
+    quick, events, tree, faults, cycles or stream. Exit status 1: a check fails, or the kernel's log has
+    a warning.
     """
     from consort_remote import guest, kernel
 
