@@ -366,6 +366,25 @@ TEST(Queue, TellsByQuartersWhatWasRead) {
     }
 }
 
+TEST(Queue, GivesTheRoomOfWhatWasReadBackAtOnceWhereItIsAsked) {
+    using Q = Queue<std::uint32_t, 16>;
+    Storage<Q> s;
+    Q::Writer writer(s.shared);
+    Q::Reader reader(s.shared);
+    std::uint32_t next = 0;
+    while (writer.try_write(next) == Status::ok) {
+        ++next;
+    }
+    for (std::uint32_t i = 0; i < 40; ++i, ++next) {
+        std::uint32_t got = 0;
+        ASSERT_EQ(reader.try_read(got), Status::ok);
+        EXPECT_EQ(got, i);
+        reader.release_read();
+        ASSERT_EQ(writer.try_write(next), Status::ok);
+        EXPECT_EQ(writer.try_write(next), Status::would_block);
+    }
+}
+
 TEST(Queue, IndicesWrap) {
     using Q = Queue<std::uint32_t, 4>;
     Storage<Q> s;

@@ -51,7 +51,14 @@ struct InOrder {
     static constexpr bool queued = true;
     struct Reader {
         Reader(typename C::Shared& shared, std::uint32_t /*index*/) : end(shared) {}
-        Status get(Numbered<T>& block, Ticks /*as_of*/) noexcept { return end.try_read(block); }
+        Status get(Numbered<T>& block, Ticks /*as_of*/) noexcept {
+            const Status status = end.try_read(block);
+            // A block that was read takes no room any more: a writer would drop one that finds a place.
+            if constexpr (requires { end.release_read(); }) {
+                end.release_read();
+            }
+            return status;
+        }
         // Takes out what waits, unread. `spare`: room for a block.
         void discard(Numbered<T>& spare) noexcept {
             while (end.try_read(spare) == Status::ok) {

@@ -95,26 +95,21 @@ template <class C>
 struct StandInReader {
     StandInReader(typename C::Channel::Shared& shared, std::uint32_t index) noexcept : end(shared, index) {}
 
+    // One block a job, as a step that does not take a batch.
     Transferred read(std::byte* /*to*/, Ticks as_of) noexcept {
         Transferred done{sequence, 0, Operation::read};
-        for (;;) {
-            const Status status = end.get(block, as_of);
-            if (status != Status::ok || block.sequence == sequence) {
-                if (status != Status::ok && status != Status::would_block) {
-                    done.kind = Operation::read_overtaken;
-                }
-                break;
+        const Status status = end.get(block, as_of);
+        if (status != Status::ok || block.sequence == sequence) {
+            if (status != Status::ok && status != Status::would_block) {
+                done.kind = Operation::read_overtaken;
             }
-            if (block.sequence < sequence || !whole()) {
-                done.kind = Operation::read_corrupt;
-            }
-            sequence = block.sequence;
-            ++done.count;
-            if (!C::queued) {
-                break;
-            }
+            return done;
         }
-        done.sequence = sequence;
+        if (block.sequence < sequence || !whole()) {
+            done.kind = Operation::read_corrupt;
+        }
+        sequence = done.sequence = block.sequence;
+        done.count = 1;
         return done;
     }
 

@@ -229,6 +229,14 @@ class Queue<T, N, A>::Reader {
         return taken;
     }
 
+    // Gives the producer the room of all that was read, which it has else once that is a quarter of the ring.
+    void release_read() noexcept {
+        if (tail_ != released_) {
+            released_ = tail_;
+            A::template store<SyncPoint::queue_release>(shared_->reader.released, released_);
+        }
+    }
+
     // Busy-waits for a value, for ever if none comes: ok or peer_fault.
     template <class Spin = spin::Relaxed>
     [[nodiscard]] Status read(T& value) noexcept {
@@ -257,9 +265,8 @@ class Queue<T, N, A>::Reader {
             }
             from.element.get(values[taken]);
         }
-        if (tail_ - released_ >= quarter || (end != Status::ok && tail_ != released_)) {
-            released_ = tail_;
-            A::template store<SyncPoint::queue_release>(shared_->reader.released, released_);
+        if (tail_ - released_ >= quarter || end != Status::ok) {
+            release_read();
         }
         return taken != 0 ? Status::ok : end;
     }
