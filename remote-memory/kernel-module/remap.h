@@ -109,6 +109,7 @@ struct remap_online {
 	u64 bytes; /* online */
 	u64 movable; /* of these, in ZONE_MOVABLE */
 };
+
 int remap_memory_check(const struct remap_place *place, const char **why);
 int remap_memory_add(const struct remap_segment *segment, const char **why);
 int remap_memory_remove(const struct remap_segment *segment, const char **why);
@@ -118,6 +119,7 @@ int remap_memory_listen(void);
 void remap_memory_deaf(void);
 
 /* remap_events.c: what the blocks' interrupts tell. */
+void remap_events_init(struct remap *remap);
 int remap_events_start(struct remap *remap);
 void remap_events_stop(struct remap *remap);
 /* Takes what a block has to tell; whether there was anything. In a thread. */

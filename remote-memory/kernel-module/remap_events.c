@@ -52,20 +52,42 @@ static void give_up(struct remap *remap, struct remap_segment *segment, u64 addr
 	atomic_inc(&remap->pages_lost);
 }
 
+static void send(struct remap *remap, enum remap_block block, const char *kind, u32 cause,
+		 const char *segment)
+{
+	char of_kind[32], of_block[32], of_cause[32], of_segment[16 + REMAP_NAME_BYTES];
+	char *words[5] = { of_kind, of_block, of_cause, of_segment };
+
+	if (!__ratelimit(&remap->telling))
+		return;
+	snprintf(of_kind, sizeof(of_kind), "REMAP_EVENT=%s", kind);
+	snprintf(of_block, sizeof(of_block), "REMAP_BLOCK=%s", block == REMAP_CBLOCK ? "cblock" : "mblock");
+	snprintf(of_cause, sizeof(of_cause), "REMAP_CAUSE=%u", cause);
+	snprintf(of_segment, sizeof(of_segment), "REMAP_SEGMENT=%s", segment);
+	kobject_uevent_env(&remap->dev.kobj, KOBJ_CHANGE, words);
+}
+
 static void tell(struct remap *remap, enum remap_block block, const struct remap_event *event,
 		 const char *segment)
 {
-	char kind[32], of_block[32], cause[32], name[16 + REMAP_NAME_BYTES];
-	char *words[5] = { kind, of_block, cause, name };
+	struct kobject *kobj = &remap->dev.kobj;
 
-	sysfs_notify(&remap->dev.kobj, "counters", event->logged ? "faults" : "link_downs");
-	if (!__ratelimit(&remap->telling))
-		return;
-	snprintf(kind, sizeof(kind), "REMAP_EVENT=%s", event->logged ? "fault" : "link-down");
-	snprintf(of_block, sizeof(of_block), "REMAP_BLOCK=%s", block == REMAP_CBLOCK ? "cblock" : "mblock");
-	snprintf(cause, sizeof(cause), "REMAP_CAUSE=%u", event->cause);
-	snprintf(name, sizeof(name), "REMAP_SEGMENT=%s", segment);
-	kobject_uevent_env(&remap->dev.kobj, KOBJ_CHANGE, words);
+	atomic_inc(&remap->interrupts);
+	if (event->overflow)
+		atomic_inc(&remap->overflows);
+	if (event->logged) {
+		atomic_inc(&remap->faults);
+		sysfs_notify(kobj, "counters", "faults");
+		send(remap, block, "fault", event->cause, segment);
+	}
+	/* Both blocks' bits are the same. A link has two ends, and goes down once. */
+	if (event->causes & REMAP_CB_IRQ_STATUS_LINK_DOWN_MASK) {
+		if (block == REMAP_CBLOCK)
+			atomic_inc(&remap->link_downs);
+		sysfs_notify(kobj, "counters", "link_downs");
+		sysfs_notify(kobj, NULL, "up");
+		send(remap, block, "link-down", 0, "");
+	}
 }
 
 static bool take(struct remap_line *line, struct remap_event *event)
@@ -99,16 +121,6 @@ static bool take(struct remap_line *line, struct remap_event *event)
 			give_up(remap, segment, event->address);
 	}
 	mutex_unlock(&remap->lock);
-	atomic_inc(&remap->interrupts);
-	if (event->logged)
-		atomic_inc(&remap->faults);
-	if (event->overflow)
-		atomic_inc(&remap->overflows);
-	/* Both blocks' bits are the same. */
-	if (line->block == REMAP_CBLOCK && event->causes & REMAP_CB_IRQ_STATUS_LINK_DOWN_MASK) {
-		atomic_inc(&remap->link_downs);
-		sysfs_notify(&remap->dev.kobj, NULL, "up");
-	}
 	tell(remap, line->block, event, name);
 	return true;
 }
@@ -146,11 +158,15 @@ void remap_events_model(struct remap *remap)
 		queue_work(system_unbound_wq, &remap->model_raised);
 }
 
+void remap_events_init(struct remap *remap)
+{
+	INIT_WORK(&remap->model_raised, model_raised);
+}
+
 int remap_events_start(struct remap *remap)
 {
 	int i, err = 0;
 
-	INIT_WORK(&remap->model_raised, model_raised);
 	mutex_lock(&remap->lock);
 	for (i = 0; i < 2 && !err; i++) {
 		if (remap->line[i].wired)
@@ -172,6 +188,4 @@ void remap_events_stop(struct remap *remap)
 			remap_table_listen(&remap->bus, i, false);
 	}
 	mutex_unlock(&remap->lock);
-	/* Nothing raises it again: no cause is enabled. */
-	cancel_work_sync(&remap->model_raised);
 }

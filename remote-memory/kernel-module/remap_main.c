@@ -198,6 +198,7 @@ static struct remap *make(struct device *parent)
 	ratelimit_state_init(&remap->telling, 5 * HZ, 20);
 	ratelimit_set_flags(&remap->telling, RATELIMIT_MSG_ON_RELEASE);
 	strscpy(remap->last_error, "none", sizeof(remap->last_error));
+	remap_events_init(remap);
 	device_initialize(&remap->dev);
 	remap->dev.class = &remap_class;
 	remap->dev.parent = parent;
@@ -223,6 +224,8 @@ static void take_away(void *data)
 
 	kobject_put(remap->folder);
 	device_del(&remap->dev);
+	/* Nobody writes to the model's files any more, and no cause is enabled: it is not raised again. */
+	cancel_work_sync(&remap->model_raised);
 }
 
 static void stop(void *data)

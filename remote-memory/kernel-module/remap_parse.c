@@ -4,8 +4,6 @@
  */
 #include "remap_parse.h"
 
-#define WORD(text) (text), sizeof(text) - 1
-
 struct text {
 	const char *at, *end;
 };
@@ -65,9 +63,9 @@ static size_t bytes(struct text text)
 	return (size_t)(text.end - text.at);
 }
 
-static bool same(struct text text, const char *with, size_t length)
+static bool begins(struct text text, const char *with)
 {
-	return bytes(text) == length && !memcmp(text.at, with, length);
+	return bytes(text) >= strlen(with) && !memcmp(text.at, with, strlen(with));
 }
 
 /* K, M, G or T, alone or followed by iB; nothing else. */
@@ -84,7 +82,7 @@ static bool unit(struct text text, u32 *shift)
 			*shift = 10 * (i + 1);
 	}
 	text.at++;
-	return *shift && (!bytes(text) || same(text, WORD("iB")));
+	return *shift && (!bytes(text) || (bytes(text) == 2 && begins(text, "iB")));
 }
 
 static bool number(struct text text, u64 *value)
@@ -132,16 +130,15 @@ enum key { ADDRESS, SIZE, OFFSET, PORT, LINK, MEMORY, NODE, KEYS };
 
 static const struct {
 	const char *word;
-	size_t length;
 	const char *wrong;
 } keys[KEYS] = {
-	[ADDRESS] = { WORD("address="), "address= wants a number, as 0x400000000" },
-	[SIZE] = { WORD("size="), "size= wants a number of bytes, as 256M" },
-	[OFFSET] = { WORD("offset="), "offset= wants a number of bytes, as 0x10000000" },
-	[PORT] = { WORD("port="), "port= wants a number below 256" },
-	[LINK] = { WORD("link="), "link= wants a number below 256" },
-	[MEMORY] = { WORD("memory="), "memory= wants a number below 256" },
-	[NODE] = { WORD("node="), "node= wants the number of a NUMA node, below 4096" },
+	[ADDRESS] = { "address=", "address= wants a number, as 0x400000000" },
+	[SIZE] = { "size=", "size= wants a number of bytes, as 256M" },
+	[OFFSET] = { "offset=", "offset= wants a number of bytes, as 0x10000000" },
+	[PORT] = { "port=", "port= wants a number below 256" },
+	[LINK] = { "link=", "link= wants a number below 256" },
+	[MEMORY] = { "memory=", "memory= wants a number below 256" },
+	[NODE] = { "node=", "node= wants the number of a NUMA node, below 4096" },
 };
 
 int remap_parse_attach(const char *text, size_t length, struct remap_request *request,
@@ -157,8 +154,7 @@ int remap_parse_attach(const char *text, size_t length, struct remap_request *re
 		return err;
 	for (next = word(&rest); bytes(next); next = word(&rest)) {
 		for (key = 0; key < KEYS; key++) {
-			if (bytes(next) >= keys[key].length &&
-			    !memcmp(next.at, keys[key].word, keys[key].length))
+			if (begins(next, keys[key].word))
 				break;
 		}
 		if (key == KEYS) {
@@ -170,7 +166,7 @@ int remap_parse_attach(const char *text, size_t length, struct remap_request *re
 			return -EINVAL;
 		}
 		seen |= 1U << key;
-		next.at += keys[key].length;
+		next.at += strlen(keys[key].word);
 		if (!number(next, &value[key]) || (key >= PORT && key < NODE && value[key] > 255) ||
 		    (key == NODE && value[key] > 4095)) {
 			*why = keys[key].wrong;

@@ -34,6 +34,19 @@ for how in pipe ring; do
     else
         expect "$how: detach" 0 $got
     fi
+    if [ $how = pipe ]; then
+        # Whoever waits for a detach may be killed.
+        echo 600000 > /sys/module/remap/parameters/detach_timeout_ms
+        tool write $remap/detach demo &
+        waiting=$!
+        until [ "$(of demo state)" = detaching ]; do usleep 20000; done
+        kill -9 $waiting
+        wait $waiting
+        expect "$how: a detach that is killed ends" 137 $?
+        expect "$how: and leaves the memory" "attached $size $size" \
+            "$(of demo state) $(of demo online) $(of demo movable)"
+        echo 4000 > /sys/module/remap/parameters/detach_timeout_ms
+    fi
     touch /tmp/go
     wait $holder
     expect "$how: nothing lost" 0 $?

@@ -65,6 +65,7 @@ def test_faults_pins_users_and_random_requests(machine: str) -> None:
     said = passed(machine, "faults")
     assert {"pipe: detach refused", "ring: detach", "accesses that never end"} <= set(said.good)
     assert {"no state of links is made up", "no count is made up"} <= set(said.good)
+    assert {"pipe: a detach that is killed ends", "pipe: and leaves the memory"} <= set(said.good)
     assert any(line.startswith("fuzz: ") for line in said.figures)
 
 
