@@ -7,7 +7,7 @@ expect "no hardware and no model" 0 $?
 [ -e $remap ]
 expect "are no device" 1 $?
 rmmod remap
-insmod /remap.ko model=0x0+128M 2> /dev/null
+insmod /remap.ko model=$((base - 536870912))+128M 2> /dev/null
 expect "an aperture that the kernel uses" "$(errno EBUSY)" $?
 insmod /remap.ko model=nonsense 2> /dev/null
 expect "an aperture that is none" "$(errno EINVAL)" $?
