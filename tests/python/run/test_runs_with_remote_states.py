@@ -130,7 +130,7 @@ def test_an_analysis_without_the_figures_has_no_bound(tmp_path: Path) -> None:
     del data["memories"]["far"]["fault"]
     platform.write_text(json.dumps(data), encoding="utf-8")
     done = consort("analyze", file)
-    assert done.returncode == 1 and "memories.far.fault.page" in done.stdout
+    assert done.returncode == 4 and "memories.far.fault.page" in done.stdout
 
 
 def test_what_has_no_place_there_is_refused(tmp_path: Path) -> None:
