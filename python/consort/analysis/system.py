@@ -159,11 +159,11 @@ def _lacking_of_others(plan: Plan, found: Mapping[str, Bound]) -> dict[str, Boun
         for task in clients:
             lacks[plan.tasks[task].core] = lacks.get(plan.tasks[task].core, ()) + places
 
-    def told(bound: Bound) -> Bound:
+    def completed(bound: Bound) -> Bound:
         here = () if bound.response is not None else lacks.get(bound.core, ())
         return replace(bound, missing=here) if here and not bound.missing else bound
 
-    return {name: told(found[name]) for name in plan.tasks}
+    return {name: completed(found[name]) for name in plan.tasks}
 
 
 def _worker_of(task: MasterTask) -> str | None:

@@ -110,7 +110,7 @@ def several(name: str, values: Any) -> list[Any]:
 
 
 def callback(name: str, value: Any) -> None:
-    """A function that is told of something."""
+    """A function that is called now and then."""
     if not callable(value):
         raise BadInput(f"{_kind(value)} cannot be called", field=name)
 

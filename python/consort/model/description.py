@@ -90,7 +90,7 @@ class System(Sourced):
     targets: dict[Name, Target] = Field(
         default={},
         description="Other platforms that the system can be laid on, by name: `--on NAME` chooses one.",
-        examples=["{desk: {platform: linux-host, cores: {small-0: master-0, large-0: worker-0}}}"],
+        examples=["{lab: {platform: linux-host, cores: {small-0: master-0, large-0: worker-0}}}"],
     )
 
     _file: Path | None = PrivateAttr(default=None)

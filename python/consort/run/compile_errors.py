@@ -16,7 +16,7 @@ from consort.run.source import location_of
 
 _ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<words>.*)$")
 _PLACE = re.compile(r"^(?P<file>[^:\n]+):\d+:\d+:")
-# What the two compilers say of a concept that is false; the types are those of consort::app::OneType.
+# The words of the two compilers for a concept that is false; the types are those of consort::app::OneType.
 _TYPES = (
     re.compile(r"is_same_v<\w+, \w+> \[with \w+ = (?P<one>.+); \w+ = (?P<other>.+)\]. evaluated to"),
     re.compile(r"'std::is_same_v<(?P<one>.+), (?P<other>.+)>' evaluated to false"),

@@ -13,7 +13,7 @@ from consort.machine.prepare import Prepared, prepared
 from consort.plan import Plan
 from consort.run.options import Options, duration_of
 
-# What the settings of `--prepare` keep away, of all that can disturb a job.
+# Of all that can disturb a job, the causes that the settings of `--prepare` keep away.
 KEPT_AWAY = (INTERRUPT, PREEMPTED, THROTTLED)
 
 

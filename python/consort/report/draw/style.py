@@ -12,7 +12,7 @@ TASKS = {
 TEXT = "#1b1f24"
 CHAINS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#f0e442")
 KINDS = {"periodic": "#0072b2", "sporadic": "#009e73", "queue": "#d55e00", "subscription": "#cc79a7"}
-# What stands for these on a dark page; the colours of chains and channels can be told apart on both.
+# Their counterparts on a dark page. The colours of chains and channels are unlike on both.
 DARK = {
     TEXT: "#e4e8ec",
     INK: "#aab4bf",
