@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from consort.analysis.lacking import lacking_figures, lacking_in_modes
 from consort.analysis.mode_changes import analyze_modes
@@ -30,6 +30,9 @@ from consort.simulate.mode_record import record_modes
 from consort.simulate.modes import ModesSimulation, prepare_modes, simulate_modes
 from consort.simulate.outcome import InMode, Outcome, unseen_of
 from consort.simulate.record import record
+
+F = TypeVar("F")
+C = TypeVar("C")
 
 # A job of a recorded run takes about 200 bytes while it is written.
 RECORDED_JOBS = 20_000_000
@@ -125,27 +128,15 @@ def simulated(system: System | Plan, options: Options, report: Report | None = N
     )
     _check([planned], options)
     bounds = analyze_system(planned, waiting=options.master_waits, serving=options.worker_serves)
-    chains: Chains = {}
-    several, chosen = None, options.seed
-    if options.runs > 1 or not options.record:
-        several, chains = simulate_with_chains(
-            prepared,
-            options.duration,
-            options.seed,
-            runs=options.runs,
-            choice=options.execution,
-            report=report,
-        )
-        chosen = worst_seed(several, chains)
-    one, run = None, None
-    if options.record:
-        one = engine.simulate(
-            prepared, options.duration, chosen, choice=options.execution, trace=True, report=report
-        )
-        chains = measure_chains(one) if several is None else chains
-        run = record(one, bounds, all_runs=several, **_recording(system, options))
-    found = several or one
-    assert found is not None
+    given: dict[str, Any] = {"choice": options.execution, "report": report}
+    found, chains, one, run = _runs(
+        options,
+        lambda: simulate_with_chains(prepared, options.duration, options.seed, runs=options.runs, **given),
+        worst_seed,
+        lambda seed: engine.simulate(prepared, options.duration, seed, trace=True, **given),
+        measure_chains,
+        lambda one, several: record(one, bounds, all_runs=several, **_recording(system, options)),
+    )
     excesses = above_bounds(prepared, bounds, found, options.execution)
     return Outcome(
         [InMode("", found, chains, bounds, excesses)],
@@ -166,28 +157,17 @@ def _with_changes(system: System, options: Options, report: Report | None) -> Ou
     )
     _check([made.plan for made in prepared.modes.values()], options)
     bounds = analyze_modes(system, waiting=options.master_waits, serving=options.worker_serves)
-    chains: dict[str, Chains] = {}
-    several, chosen = None, options.seed
-    if options.runs > 1 or not options.record:
-        several, chains = simulate_modes_with_chains(
-            prepared,
-            bounds,
-            options.duration,
-            options.seed,
-            runs=options.runs,
-            choice=options.execution,
-            report=report,
-        )
-        chosen = worst_seed_of_modes(several, chains)
-    one, run = None, None
-    if options.record:
-        one = simulate_modes(
-            prepared, bounds, options.duration, chosen, choice=options.execution, trace=True, report=report
-        )
-        chains = chains_of_modes(one) if several is None else chains
-        run = record_modes(one, bounds, all_runs=several, **_recording(system, options))
-    found = several or one
-    assert found is not None
+    given: dict[str, Any] = {"choice": options.execution, "report": report}
+    found, chains, _, run = _runs(
+        options,
+        lambda: simulate_modes_with_chains(
+            prepared, bounds, options.duration, options.seed, runs=options.runs, **given
+        ),
+        worst_seed_of_modes,
+        lambda seed: simulate_modes(prepared, bounds, options.duration, seed, trace=True, **given),
+        chains_of_modes,
+        lambda one, several: record_modes(one, bounds, all_runs=several, **_recording(system, options)),
+    )
     modes = [
         InMode(mode, of, chains.get(mode, {}), bounds.modes[mode], excesses_of(bounds.modes[mode], of))
         for mode, of in found.modes.items()
@@ -208,6 +188,25 @@ def _with_changes(system: System, options: Options, report: Report | None) -> Ou
         found.changes,
         run=run,
     )
+
+
+def _runs(
+    options: Options,
+    several: Callable[[], tuple[F, C]],
+    worst: Callable[[F, C], int],
+    single: Callable[[int], F],
+    measured: Callable[[F], C],
+    recorded: Callable[[F, F | None], Run],
+) -> tuple[F, C, F | None, Run | None]:
+    """All runs taken together, their chains, and the one of them that is recorded: the worst of several."""
+    if options.record and options.runs == 1:
+        one = single(options.seed)
+        return one, measured(one), one, recorded(one, None)
+    found, chains = several()
+    if not options.record:
+        return found, chains, None, None
+    one = single(worst(found, chains))
+    return found, chains, one, recorded(one, found)
 
 
 def _recording(system: System | Plan, options: Options) -> dict[str, Any]:
