@@ -7,6 +7,7 @@ thread that only looks at the clock sees both, as osnoise does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,15 +54,13 @@ class Stops:
         least = float(excess_ns.min())
         if least <= 0 or float(excess_ns.max()) > self.longest_ns:
             return False
-        from scipy.stats import poisson
-
         listed = self.lengths_ns.size and least > self.lengths_ns[-1]
         as_long = int(np.sum(self.lengths_ns >= least)) if listed else self.count
         # The stops of a short watch are a sample, too: one more may have come.
         rate = (as_long + 1) / (self.seconds * len(self.cpus) * 1e9)
         if self.seen_for_ns:
             rate += int(np.sum(self.seen_ns >= least)) / self.seen_for_ns
-        return excess_ns.size <= int(poisson.ppf(1 - _CHANCE, rate * exposed_ns))
+        return _at_least(excess_ns.size, rate * exposed_ns) > _CHANCE
 
     def as_data(self) -> dict[str, Any]:
         return {
@@ -72,6 +71,17 @@ class Stops:
             "threshold_ns": self.threshold_ns,
             "longest_ns": self.longest_ns,
         }
+
+
+def _at_least(count: int, mean: float) -> float:
+    """The probability of `count` events or more where `mean` are expected (Poisson).
+
+    Computed here because SciPy is in an extra: a run on Linux is judged without it.
+    """
+    if mean <= 0:
+        return float(count <= 0)
+    fewer = (math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(count))
+    return max(0.0, 1.0 - math.fsum(fewer))
 
 
 def stops_of(reports: Mapping[int, Mapping[str, Any]]) -> Stops | None:

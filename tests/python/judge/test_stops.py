@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 from consort.judge import Bounds, Limit, Verdict, judge
-from consort.judge.stops import Stops, stops_of
+from consort.judge.stops import Stops, _at_least, stops_of
+from hypothesis import given
+from hypothesis import strategies as st
 from system_recording import steady
 
 US = 1_000
@@ -94,3 +98,14 @@ def test_stops_that_the_kernel_makes_itself_explain_nothing() -> None:
     assert seen is not None
     assert (seen.longest_ns, seen.count, seen.per_second) == (7000.0, 2, 1.0)
     assert stops_of({0: {"cpu": 0, "refused": "no such processor"}}) is None and stops_of({}) is None
+
+
+@given(st.integers(0, 400), st.floats(0, 500))
+def test_the_probability_of_stops_is_poissons(count: int, mean: float) -> None:
+    assert _at_least(count, mean) == pytest.approx(scipy.stats.poisson.sf(count - 1, mean), abs=1e-9)
+
+
+def test_a_run_is_judged_without_the_libraries_of_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("scipy", "scipy.stats"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert stops(*[20] * 500, 90).explain(np.array([3.0 * US]), 1e9)
