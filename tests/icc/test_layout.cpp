@@ -99,6 +99,24 @@ TEST(Layout, FingerprintsStayTheSame) {
     EXPECT_EQ(Layout<Empty>::size, 0U);
 }
 
+struct Nothing {};
+struct AroundNothing {
+    std::uint32_t before;
+    Nothing state;
+    std::uint32_t after;
+};
+struct NothingLast {
+    std::uint32_t sequence;
+    Nothing state;
+};
+
+// A task without a state of its own is offloaded with one: it is a member of what its checkpoint holds.
+TEST(Layout, AMemberWithoutMembersHasNoLeaf) {
+    EXPECT_EQ(leaf_names<AroundNothing>(), "before after ");
+    EXPECT_EQ(Layout<AroundNothing>::leaves[1].offset, offsetof(AroundNothing, after));
+    EXPECT_EQ(leaf_names<NothingLast>(), "sequence ");
+}
+
 class Guarded {
   public:
     Guarded() = default;

@@ -240,8 +240,10 @@ consteval std::string_view member_name() noexcept {
 #endif
 
 template <class M>
-constexpr std::uint32_t first_byte(const M& member) noexcept {
-    if constexpr (std::is_array_v<M>) {
+constexpr std::uint32_t first_byte([[maybe_unused]] const M& member) noexcept {
+    if constexpr (std::is_empty_v<M>) {
+        return 0;  // no value to read, no leaf to place
+    } else if constexpr (std::is_array_v<M>) {
         return first_byte(member[0]);
     } else {
         return std::bit_cast<std::array<unsigned char, sizeof(M)>>(member)[0];
