@@ -31,6 +31,7 @@ FACTS: dict[str, Any] = {
     "jitter_ns": 0,
     "wcet_ns": None,
     "rank": 1,
+    "lateness_ns": None,
     "on_miss": "hold-last-output",
     "communication": "implicit",
 }
@@ -79,15 +80,16 @@ def _task(name: str, facts: Mapping[str, Any]) -> PlannedTask:
 
 
 def _core(name: str, tasks: Mapping[str, Mapping[str, Any]]) -> PlannedCore:
+    late = max((facts["lateness_ns"] or 0 for facts in tasks.values() if facts["core"] == name), default=0)
     return PlannedCore(
         name=name,
         processor="m",
         policy="fixed-priority",
         wait="spin",
         service="priority",
-        time_base="spin",
+        time_base="sleep" if late else "spin",
         context_switch_ps=None,
-        timer_lateness_ps=None,
+        timer_lateness_ps=_ps(late) if late else None,
         cpu=None,
         tasks=tuple(task for task, facts in tasks.items() if facts["core"] == name),
         serves=tuple(task for task, facts in tasks.items() if facts["worker"] == name),

@@ -95,7 +95,10 @@ def disturbances(
     `counted`: time is the instructions that an emulator executes, of all cores together that share it.
     """
     cores = len(system.cores)
-    gaps = {core: _recorded(events, core, ticks_per_ns, environment) for core in range(cores)}
+    awaited = np.array([round(ns * ticks_per_ns) for ns in lateness_ns(system)], dtype=np.int64)
+    gaps = {
+        core: _recorded(events, core, int(awaited[core]), ticks_per_ns, environment) for core in range(cores)
+    }
     spans = _Spans(jobs, system, ticks_per_ns)
     late = np.zeros(jobs.size, dtype=np.bool_)
     for core, others in (_sharing(system) if wake_ups or counted else {}).items():
@@ -104,12 +107,13 @@ def disturbances(
         culprit = np.full(int(hits.sum()), EMULATED if counted else SHARED_CPU, dtype=object)
         gaps[core] = gaps[core].joined(Gaps(begin[hits], end[hits], culprit))
     if wake_ups:
-        idle = _late_wake_ups(jobs, system, spans)
+        idle = _late_wake_ups(jobs, system, spans, awaited)
         late = idle > 0
         for core in range(cores):
             mine = late & (spans.core == core)
+            since = spans.due[mine] + awaited[core]
             # Several jobs may wait for the same wake-up.
-            begin, end = merged(spans.due[mine], spans.due[mine] + idle[mine])
+            begin, end = merged(since, since + idle[mine])
             begin, end = merged(*_joined((begin, end), spans.late_exchanges(core)))
             gaps[core] = gaps[core].joined(Gaps(begin, end, np.full(begin.size, LATE_WAKE_UP, dtype=object)))
     disturbed = np.zeros(jobs.size, dtype=np.bool_)
@@ -150,10 +154,7 @@ class _Spans:
         self.finish = jobs["finish"].astype(np.int64)
         self.core = jobs["core"].astype(np.int64)
         longest = ticks([system.pending_ns(t) for t in system.tasks])
-        jitter = ticks([system.ns(t.jitter_ps) for t in system.tasks])
-        ready = jobs["ready"].astype(np.int64) if "ready" in (jobs.dtype.names or ()) else self.release * 0
-        self.due = np.where(ready > 0, np.minimum(ready, self.release + jitter), self.release)
-        self.due = np.maximum(self.due, self.release)
+        self.due = due(jobs, system, ticks_per_ns)
         # A release that was not served was given up after this long.
         self.until = np.where(self.finish > 0, self.finish, self.release + longest)
         exchanged = jobs["sent"] > 0
@@ -207,6 +208,17 @@ class _Spans:
         return begin, end
 
 
+def due(jobs: NDArray[np.void], system: Ran, ticks_per_ns: float) -> Ticks:
+    """When each job was ready by its release and jitter: what comes later is no jitter of the description."""
+    release = jobs["release"].astype(np.int64)
+    if "ready" not in (jobs.dtype.names or ()):
+        return release
+    jitter = np.array([system.ns(task.jitter_ps) for task in system.tasks])[jobs["task"]]
+    most = release + np.rint(jitter * ticks_per_ns).astype(np.int64)
+    ready = jobs["ready"].astype(np.int64)
+    return np.where(ready > 0, np.maximum(np.minimum(ready, most), release), release)
+
+
 def _sharing(system: Ran) -> dict[int, list[int]]:
     """The other cores of the run on the same CPU, for each core that shares its CPU."""
     cpus = [system.facts.cpus.get(name) for name in system.core_names]
@@ -218,9 +230,15 @@ def _sharing(system: Ran) -> dict[int, list[int]]:
     return {core: others for core, others in shared.items() if others}
 
 
+def lateness_ns(system: Ran) -> list[float]:
+    """How late each core may wake for a release by its bounds: the machine has no part in that."""
+    return [system.ns(core.timer_lateness_ps or 0) if core.tasks else 0.0 for core in system.cores]
+
+
 def _recorded(
     events: NDArray[np.void] | None,
     core: int,
+    awaited: int,
     ticks_per_ns: float,
     environment: Mapping[str, Any] | None,
 ) -> Gaps:
@@ -243,11 +261,14 @@ def _recorded(
         ns = lasted / ticks_per_ns
         other = np.isin(cause, (INTERRUPTED, TAKEN, RESTED))
         culprit[~other & (ns >= lasts[0]) & (ns <= lasts[1])] = THROTTLED
-    return Gaps(end - lasted, end, culprit)
+    begin = end - lasted + np.where(cause == WOKEN_LATE, awaited, 0)
+    some = begin < end
+    return Gaps(begin[some], end[some], culprit[some])
 
 
-def _late_wake_ups(jobs: NDArray[np.void], system: Ran, spans: _Spans) -> Ticks:
-    """The time that each job that began late waited while its core was free [ticks]; 0 for all others."""
+def _late_wake_ups(jobs: NDArray[np.void], system: Ran, spans: _Spans, awaited: Ticks) -> Ticks:
+    """The time that each job that began late waited while its core was free, beyond what its bound counts
+    (`awaited`, by core) [ticks]; 0 for all others."""
     late = np.zeros(jobs.size, dtype=np.int64)
     # A three-phase job waits for its slot by design.
     timed = np.array([t.execution == "three-phase" for t in system.tasks])
@@ -258,7 +279,9 @@ def _late_wake_ups(jobs: NDArray[np.void], system: Ran, spans: _Spans) -> Ticks:
         begin, end = merged(spans.start[mine], np.maximum(spans.finish[mine], spans.start[mine]))
         waited = spans.start[mine] - spans.due[mine]
         busy = covered(begin, end, spans.start[mine]) - covered(begin, end, spans.due[mine])
-        late[mine] = np.where(waited - busy > spans.allowed[mine], waited - busy, 0)
+        free = waited - busy
+        most = np.maximum(spans.allowed[mine], awaited[core])
+        late[mine] = np.where(free > most, free - awaited[core], 0)
     return late
 
 

@@ -3,8 +3,9 @@
 
 A thread that was interrupted in a job is known to have been on its processor for the job's CPU time.
 Interrupts use some of that: at most so often and so long as they did while cores waited. What is left is a
-lower limit of what the job executed, and what is above the WCET is the system's. A job whose worker died, or
-did not answer although nothing kept it for so long, is the system's as well.
+lower limit of what the job executed, and what is above the WCET is the system's. So is a job that would have
+been too late without all that the machine can have taken since its core was idle, and one whose worker died,
+or did not answer although nothing kept it for so long.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.judge.bounds import Bounds
-from consort.judge.disturbance import DISTURBED, INTERRUPTED, STOPPED, TAKEN, covered, merged, touched
+from consort.judge.disturbance import (
+    DISTURBED,
+    INTERRUPTED,
+    STOPPED,
+    TAKEN,
+    covered,
+    due,
+    lateness_ns,
+    merged,
+    touched,
+)
 from consort.judge.rows import alone
 from consort.judge.samples import Samples
 from consort.record.ran import executes_ns
@@ -39,20 +50,21 @@ class Executed:
 
     `least`: what each executed at least [ns], 0 where nothing is known. `own`: the jobs that are the system's
     whatever the machine did. `open`: those that executed for longer than their WCET by more than interrupts
-    take, but not by more than what was once taken of a core. `dropped`: the events of interrupted jobs that
-    are `own`: they disturbed nothing.
+    take, but not by more than what was once taken of a core; `late`: those that were too late by as much.
+    `dropped`: the events of interrupted jobs that are `own`: they disturbed nothing.
     """
 
     least: NDArray[np.float64]
     own: Mask
     open: Mask
+    late: Mask
     dropped: Mask
 
     @staticmethod
     def nothing(samples: Samples) -> Executed:
         none = np.zeros(samples.jobs.size, dtype=np.bool_)
         events = 0 if samples.events is None else samples.events.size
-        return Executed(np.zeros(samples.jobs.size), none, none, np.zeros(events, dtype=np.bool_))
+        return Executed(np.zeros(samples.jobs.size), none, none, none, np.zeros(events, dtype=np.bool_))
 
 
 def executed(samples: Samples, limits: Bounds) -> Executed:
@@ -63,7 +75,10 @@ def executed(samples: Samples, limits: Bounds) -> Executed:
     wcet = _wcets(samples, limits)
     least, own, open_ = _overruns(samples, watched, wcet)
     own |= _unanswered(samples, watched, wcet, own)
-    return Executed(least, own, open_ & ~own, watched.of_jobs(own))
+    longest = max(watched.interrupt_ns, LONGEST_NS)
+    own |= _slow(samples, watched, limits, longest, watched.host_ns)
+    late = _slow(samples, watched, limits, min(watched.interrupt_ns, LONGEST_NS), 0.0)
+    return Executed(least, own, open_ & ~own, late & ~open_ & ~own, watched.of_jobs(own))
 
 
 def _wcets(samples: Samples, limits: Bounds) -> NDArray[np.float64]:
@@ -221,6 +236,48 @@ def _alone(samples: Samples) -> Mask:
     for number in range(len(samples.system.tasks)):
         single[samples.rows_of(number)] = alone(samples, number, fallbacks=True)
     return single
+
+
+def _slow(samples: Samples, watched: _Watched, limits: Bounds, interrupt_ns: float, host_ns: float) -> Mask:
+    """Jobs of cores of one task, above their bound or deadline without what the machine took of their time:
+    what was seen, and so much in each interrupt, and unseen in each job that was interrupted.
+
+    Where a core has several tasks, what the machine takes lets further jobs of the others come between.
+    """
+    jobs, system = samples.jobs, samples.system
+    slow: Mask = np.zeros(jobs.size, dtype=np.bool_)
+    interrupted = watched.interrupted(np.zeros(jobs.size, dtype=np.bool_))
+    for core, late_ns in zip(system.cores, lateness_ns(system), strict=True):
+        if len(core.tasks) != 1 or core.serves or core.supply is not None:
+            continue
+        number = samples.number(core.tasks[0])
+        facts = system.tasks[number]
+        if facts.execution != "local" or facts.arrival is not None or facts.self_suspension_ps:
+            continue
+        rows = samples.rows_of(number)
+        rows = rows[(jobs["start"][rows] > 0) & (jobs["finish"][rows] > 0)]
+        if not rows.size:
+            continue
+        begin, end = jobs["start"][rows].astype(np.int64), jobs["finish"][rows].astype(np.int64)
+        ready = due(jobs[rows], system, samples.ticks_per_ns)
+        free = np.maximum(ready, np.append(ready[0], end[:-1]))
+        kept = np.maximum(samples.ns(begin - free) - late_ns, 0.0)
+        event = watched.master_event[rows]
+        lasted = samples.ns(end - begin)
+        inside = samples.ns(watched.off[event]) + watched.may_have_taken(lasted, interrupt_ns) + host_ns
+        kept += np.where(event >= 0, inside, 0.0)
+        # Of a job that something came into nobody knows what it took where its CPU time was not recorded.
+        unknown = ((event >= 0) & ~watched.known[event]) | ((event < 0) & interrupted[rows])
+        idle = np.flatnonzero(np.append(True, ready[1:] >= end[:-1]))
+        since = idle[np.searchsorted(idle, np.arange(rows.size), side="right") - 1]
+        taken = kept.cumsum()
+        taken -= (taken - kept)[since]
+        asked = unknown.cumsum()
+        asked -= (asked - unknown)[since]
+        bound = limits.bound(facts.name, "response").ns
+        most = min(system.ns(facts.deadline_ps), np.inf if bound is None else bound * system.facts.time_scale)
+        slow[rows] = (asked == 0) & (samples.response[rows] - taken > most * (1 + 1e-9))
+    return slow
 
 
 def _unanswered(samples: Samples, watched: _Watched, wcet: NDArray[np.float64], overran: Mask) -> Mask:

@@ -99,12 +99,16 @@ def undecided(rows: Sequence[Row], counts: Sequence[TaskCount], above: float) ->
 
 
 def perhaps_longer(samples: Samples, found: Executed) -> tuple[str, ...]:
-    """Tasks of which interrupted jobs were longer than their WCET by more than interrupts take."""
-    names = [samples.system.tasks[place].name for place in samples.jobs["task"][found.open].tolist()]
+    """Tasks of which interrupted jobs were longer than their WCET, or later than they may be, by more than
+    interrupts take."""
     return tuple(
-        f"{name}: {number(count)} interrupted {'job' if count == 1 else 'jobs'} took more CPU time than the"
-        " WCET and what interrupts take; the machine may have taken the rest, or the system"
-        for name, count in Counter(names).items()
+        f"{samples.system.tasks[place].name}: {number(count)} interrupted {'job' if count == 1 else 'jobs'}"
+        f" {took} and what interrupts take; the machine may have taken the rest, or the system"
+        for rows, took in (
+            (found.open, "took more CPU time than the WCET"),
+            (found.late, "took longer than deadline and bound allow"),
+        )
+        for place, count in Counter(samples.jobs["task"][rows].tolist()).items()
     )
 
 

@@ -9,25 +9,31 @@ much CPU time it had.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from system_recording import Recording
 
 US, MS = 1_000, 1_000_000
 WORKER_DIED, DISTURBED, WORKER_BACK, EXECUTED = 4, 11, 2, 31
-STOPPED, INTERRUPTED = 1, 2
+STOPPED, INTERRUPTED, WOKEN_LATE = 1, 2, 3
 LATE, HELD, LOST = 1 << 0, 1 << 1, 1 << 3
 PERIOD, WCET, DEADLINE = 20 * MS, 1 * MS, 10 * MS
+# So late a core that sleeps may wake, by the bounds of its tasks.
+LATENESS = 3 * MS
 
 
 @dataclass(frozen=True)
 class Planted:
-    """By job: how long its step executes beyond the WCET [ns]. When the worker dies, and is back [ns]."""
+    """By job: how long its step executes beyond the WCET [ns], how long its thread spins after its step, and
+    how late its core wakes for it. When the worker dies, and is back [ns]."""
 
     overruns: dict[int, int]
     died: int | None = None
     back: int | None = None
+    stalls: Mapping[int, int] = field(default_factory=dict)
+    wakes: Mapping[int, int] = field(default_factory=dict)
 
 
 NOTHING = Planted({})
@@ -72,7 +78,8 @@ def job_event(recording: Recording, core: str, begin: int, end: int, cpu: int) -
 def local_system(seed: int, planted: Planted, jobs: int = 60, *, sleeps: bool = False) -> Recording:
     """A task on its own core, as the executive serves and records it."""
     draw = random.Random(seed)
-    recording = _system({"deadline_ns": DEADLINE, "wcet_ns": WCET, "period_ns": PERIOD}, jobs)
+    facts = {"deadline_ns": DEADLINE, "wcet_ns": WCET, "period_ns": PERIOD}
+    recording = _system(facts | ({"lateness_ns": LATENESS} if sleeps else {}), jobs)
     machine = Machine(draw, jobs * PERIOD, loaded=seed % 2 == 1)
     waits: list[tuple[int, int]] = []
     free = 0
@@ -81,11 +88,15 @@ def local_system(seed: int, planted: Planted, jobs: int = 60, *, sleeps: bool = 
         if free > release + PERIOD:
             recording.job("a", seq, 0, 0)
             continue
-        start = max(release, free) + 2 * US
+        late = planted.wakes.get(seq, 0)
+        start = max(release + late, free) + 2 * US
+        if late > LATENESS:
+            recording.event(DISTURBED, release + late, late, task="a", core="m0", why=WOKEN_LATE)
         waits.append((free, start))
         executes = _executes(draw, planted, seq)
-        free, cpu, hit = machine.run(start, executes)
-        recording.job("a", seq, start - release, free - release)
+        returned = machine.run(start, executes)[0]
+        free, cpu, hit = machine.run(start, executes + planted.stalls.get(seq, 0))
+        recording.job("a", seq, start - release, free - release, compute=returned - start)
         if hit:
             job_event(recording, "m0", start - 1 * US, free + 1 * US, cpu + 2 * US)
         free += 2 * US

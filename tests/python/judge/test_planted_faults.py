@@ -13,6 +13,7 @@ from consort.run.profile.figures import observe, series
 from effort import examples
 from machine_model import (
     DEADLINE,
+    LATENESS,
     MS,
     NOTHING,
     PERIOD,
@@ -56,6 +57,32 @@ def test_no_planted_overrun_is_held(tmp_path: Path, kind: str) -> None:
         assert not check.holds and check.text.startswith("a executed for longer than its WCET")
 
 
+@pytest.mark.parametrize("sleeps", [False, True])
+def test_no_job_that_is_late_without_the_machine_is_held(tmp_path: Path, sleeps: bool) -> None:
+    """A thread spins beyond the bound after its step, and its core wakes late for it: the wake-up is
+    subtracted, without the part that the bound has already."""
+    for number in range(examples(30)):
+        draw = random.Random(number)
+        chosen = draw.sample(range(2, 58), draw.choice([1, 2, 4]))
+        stalls = {job: DEADLINE // 2 + draw.randint(0, 3 * MS) for job in chosen}
+        wakes = {job: draw.randint(0, 2 * LATENESS) for job in draw.sample(range(60), 6) + chosen}
+        planted = Planted({}, stalls=stalls, wakes=wakes if sleeps else {})
+        verdict = judged(local_system(number, planted, sleeps=sleeps), tmp_path / str(number))
+        # Interrupts may have taken a little of it.
+        certain = max(stalls.values()) > DEADLINE // 2 + 1 * MS
+        assert verdict.ok in (("not held",) if certain else ("not held", "undecided")), (number, planted)
+
+
+def test_a_wake_up_that_the_bound_counts_excuses_nothing(tmp_path: Path) -> None:
+    """Each job wakes as late as it may, which is more than a tenth of its period."""
+    wakes = dict.fromkeys(range(60), LATENESS - 10 * US)
+    for number, stalls in enumerate(({}, {30: 2 * MS + LATENESS})):
+        planted = Planted({}, stalls=stalls, wakes=wakes)
+        verdict = judged(local_system(2, planted, sleeps=True), tmp_path / str(number))
+        assert verdict.ok == ("not held" if stalls else "held"), verdict.summary
+        assert not any(pause.culprit == "late wake-up" for pause in verdict.pauses)
+
+
 def test_no_planted_overrun_is_left_out_of_a_profile(tmp_path: Path) -> None:
     """What `consort profile` proposes is at least what the longest job executed for certain."""
     planted = dict.fromkeys((5, 25, 45), 4 * WCET)
@@ -90,7 +117,10 @@ def test_no_correct_system_is_said_not_to_hold(tmp_path: Path, kind: str) -> Non
         if kind == "offloaded":
             recording = offloaded_system(seed, NOTHING)
         else:
-            recording = local_system(seed, NOTHING, sleeps=kind == "sleeps")
+            draw = random.Random(seed)
+            wakes = {job: draw.randint(0, 3 * LATENESS) for job in draw.sample(range(60), 4)}
+            planted = Planted({}, wakes=wakes) if kind == "sleeps" else NOTHING
+            recording = local_system(seed, planted, sleeps=kind == "sleeps")
         verdict = judged(recording, tmp_path / str(seed))
         assert verdict.ok != "not held", (seed, verdict.summary)
         words.append(verdict.ok)
