@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from consort.base.environment import throttled_ns
 from consort.record.ran import Ran
-from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE
+from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE, STATUS
 
 Ticks = NDArray[np.int64]
 DISTURBED = EVENTS.index("disturbed")
@@ -129,6 +129,9 @@ def disturbances(
             served = spans.worker == core
             hit = touched(windows, spans.sent[served], spans.answered[served])
             disturbed[served] |= hit
+            # Its worker was silent, so it was not sent: what kept the worker away keeps its answer away.
+            unsent = spans.silent == core
+            disturbed[unsent] |= touched(windows, spans.release[unsent], spans.until[unsent])
             delayed[np.flatnonzero(served)[hit]] = True
         if int(disturbed.sum()) == before:
             break
@@ -158,7 +161,10 @@ class _Spans:
         # A release that was not served was given up after this long.
         self.until = np.where(self.finish > 0, self.finish, self.release + longest)
         exchanged = jobs["sent"] > 0
-        self.worker = np.where(exchanged, np.array(workers, dtype=np.int64)[jobs["task"]], -1)
+        asked = np.array(workers, dtype=np.int64)[jobs["task"]]
+        self.worker = np.where(exchanged, asked, -1)
+        lost = (jobs["status"] & STATUS["worker_lost"]) != 0
+        self.silent = np.where(lost & ~exchanged, asked, -1)
         self.sent = jobs["sent"].astype(np.int64)
         received = jobs["received"].astype(np.int64)
         self.received = received > 0

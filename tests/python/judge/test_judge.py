@@ -256,6 +256,26 @@ def test_a_gap_of_a_worker_reaches_its_master(tmp_path: Path) -> None:
     assert row(verdict, "servo", "communication").undisturbed is not None
 
 
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_job_whose_worker_was_silent_is_the_machines_where_that_stopped_the_worker(
+    tmp_path: Path, stopped: bool
+) -> None:
+    recording = Recording({"servo": {"worker": "w0", "execution": "offloaded"}})
+    for seq in range(10):
+        if seq in (5, 6):  # not sent: the worker gave no sign of life
+            recording.job("servo", seq, 1 * US, 3 * US, received=2 * US, status=0b1011)
+            continue
+        exchange = {"sent": 2 * US, "worker_receive": 3 * US, "worker_send": 13 * US}
+        recording.job("servo", seq, 1 * US, 15 * US, received=14 * US, compute=10 * US, **exchange)
+    if stopped:
+        recording.event(DISTURBED, 6 * 100 * US + 50 * US, 200 * US, core="w0")
+    verdict = judge(recording.write(tmp_path / "raw"))
+    assert verdict.disturbed is not None
+    assert np.flatnonzero(verdict.disturbed).tolist() == ([5, 6] if stopped else [])
+    assert verdict.tasks[0].disturbed_misses == (2 if stopped else 0)
+    assert any("missed their deadline" in reason for reason in verdict.reasons) is not stopped
+
+
 def test_a_request_that_lay_before_a_free_worker_is_the_machines(tmp_path: Path) -> None:
     recording = Recording(
         {
