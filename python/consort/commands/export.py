@@ -35,10 +35,9 @@ from consort.commands.options import ChoiceOf, on_option
 @click.option("--core", help="For sag: the core whose jobs are written, where tasks are on several.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
 def command(file: Path, form: str, out: Path, on: str | None, core: str | None, as_json: bool) -> None:
+    from consort.exchange.exports import export_sag
     from consort.exchange.formats import EXPORTS
-    from consort.exchange.report import Report
-    from consort.exchange.result import write_files
-    from consort.exchange.sag import export_sag
+    from consort.exchange.report import Report, write_files
     from consort.model import load_system
 
     system = load_system(file, on)

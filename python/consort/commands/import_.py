@@ -12,7 +12,7 @@ import click
 from consort.base.cpus import MOST_CPUS
 from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf
-from consort.exchange.result import Imported, write_files
+from consort.exchange.report import Imported, write_files
 
 
 @click.command(

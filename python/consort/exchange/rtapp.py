@@ -11,13 +11,9 @@ from typing import Any
 from consort.base.cpus import MOST_CPUS, usable_cpus
 from consort.base.errors import BadInput
 from consort.base.problems import closest
-from consort.exchange.delays import fill_in_delays
-from consort.exchange.names import Names
-from consort.exchange.priorities import say_order, take_priorities
-from consort.exchange.report import Report
-from consort.exchange.result import Imported
-from consort.exchange.rtapp_text import read_rtapp_text
-from consort.exchange.rtapp_threads import POLICIES, TIMER_KEYS, Reader, Thread
+from consort.exchange.conventions import Names, fill_in_delays, say_order, take_priorities
+from consort.exchange.report import Imported, Report
+from consort.exchange.rtapp_threads import POLICIES, TIMER_KEYS, Reader, Thread, read_rtapp_text
 from consort.model import Duration
 from consort.model.base import numbered
 

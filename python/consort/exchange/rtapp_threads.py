@@ -1,16 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The threads of an rt-app workload, each with its phases, as the file has them."""
+"""The threads of an rt-app workload and their phases, from JSON with comments and keys that repeat."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
+from consort.base.limits import LARGEST_DESCRIPTION, read_bytes
 from consort.base.problems import closest
 from consort.exchange.report import Report
-from consort.exchange.rtapp_text import Pairs
+
+# An event without a value, which rt-app's tool completes: after a brace or a comma, before one of them.
+_VALUELESS = re.compile(r'([{,]\s*)("(?:suspend|yield)\d*")(?=\s*[,}])')
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object of JSON with its keys in order, equal ones kept."""
+
+
+def read_rtapp_text(path: Path) -> _Pairs:
+    try:
+        text = read_bytes(path, LARGEST_DESCRIPTION, "workload").decode("utf-8")
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", file=path) from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"is no UTF-8 text: byte {error.start}", file=path) from None
+    plain = _VALUELESS.sub(r'\1\2: ""', without_comments(text, path))
+    try:
+        data = json.loads(plain, object_pairs_hook=_Pairs)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"is no JSON: {error.msg}", file=path, line=error.lineno, column=error.colno) from None
+    except (RecursionError, ValueError):
+        raise BadInput(
+            "is nested too deep, or holds a number too long; this is no workload", file=path
+        ) from None
+    if not isinstance(data, _Pairs):
+        raise BadInput("holds no object; a workload is {tasks: …, global: …}", file=path)
+    return data
+
+
+def without_comments(text: str, path: Path) -> str:
+    """The text with comments and trailing commas blanked out, so that lines and columns stay as they are."""
+    out = list(text)
+    place, comma = 0, -1
+    while place < len(text):
+        start = text[place : place + 2]
+        if start in ("//", "/*"):
+            end = text.find("\n" if start == "//" else "*/", place + 2)
+            if end < 0 and start == "/*":
+                raise BadInput(
+                    "the comment has no end; add */", file=path, line=text.count("\n", 0, place) + 1
+                )
+            end = len(text) if end < 0 else end + (2 if start == "/*" else 0)
+            for index in range(place, end):
+                if out[index] != "\n":
+                    out[index] = " "
+            place = end
+            continue
+        if text[place] == '"':
+            place = _end_of_string(text, place)
+            comma = -1
+            continue
+        if text[place] == ",":
+            comma = place
+        elif text[place] in "}]" and comma >= 0:
+            out[comma] = " "
+        if not text[place].isspace() and text[place] != ",":
+            comma = -1
+        place += 1
+    return "".join(out)
+
+
+def _end_of_string(text: str, place: int) -> int:
+    place += 1
+    while place < len(text) and text[place] not in '"\n':
+        place += 2 if text[place] == "\\" else 1
+    return place + 1
+
 
 MICROSECOND = 10**6
 # Events that a loop is made of, longest names first: rt-app knows an event by how its key begins.
@@ -132,12 +202,12 @@ class Reader:
             raise self.bad(place, f"{value} is outside {least} to {2**31 - 1}")
         return value
 
-    def pairs(self, value: Any, place: str) -> Pairs:
-        if not isinstance(value, Pairs):
+    def pairs(self, value: Any, place: str) -> _Pairs:
+        if not isinstance(value, _Pairs):
             raise self.bad(place, "is no object; write {…}")
         return value
 
-    def one(self, pairs: Pairs, key: str) -> Any:
+    def one(self, pairs: _Pairs, key: str) -> Any:
         return next((value for name, value in pairs if name == key), None)
 
     def thread(self, name: str, value: Any, default_policy: str) -> Thread:
@@ -197,7 +267,7 @@ class Reader:
         thread.phases = joined(thread.phases)
         return thread
 
-    def _old_form(self, pairs: Pairs, thread: Thread, place: str) -> Phase:
+    def _old_form(self, pairs: _Pairs, thread: Thread, place: str) -> Phase:
         """A thread as rt-app took it before it had events: an execution time in each period."""
         for key in ("lock_order", "resources"):
             if self.one(pairs, key) is not None:
@@ -218,21 +288,21 @@ class Reader:
             period=thread.dl_period,
         )
 
-    def _policy(self, pairs: Pairs, place: str) -> str:
+    def _policy(self, pairs: _Pairs, place: str) -> str:
         policy = self.one(pairs, "policy")
         if policy is not None and policy not in POLICIES:
             raise self.bad(f"{place}.policy", f"{policy!r} is no policy; one of {', '.join(POLICIES)}")
         return policy or ""
 
     def _cpus(self, value: Any, place: str) -> list[int]:
-        if not isinstance(value, list) or isinstance(value, Pairs):
+        if not isinstance(value, list) or isinstance(value, _Pairs):
             raise self.bad(place, "is no list of CPU numbers; write [0, 1]")
         cpus = [self.integer(cpu, place) for cpu in value]
         if any(cpu >= 1024 for cpu in cpus):
             raise self.bad(place, "a CPU number is above 1023")
         return cpus
 
-    def _phase(self, pairs: Pairs, place: str, thread: Thread) -> Phase:
+    def _phase(self, pairs: _Pairs, place: str, thread: Thread) -> Phase:
         """One turn of a phase's events."""
         phase, name = Phase(), thread.name
         deadline_runtime = self.one(pairs, "policy") == "SCHED_DEADLINE" and not self.one(pairs, "dl-runtime")

@@ -13,10 +13,9 @@ from devicetree import dtlib
 
 from consort.base.errors import BadInput
 from consort.base.limits import LARGEST_TREE, MIB, read_bytes
-from consort.exchange.devicetree import ConfinedTree, directive
-from consort.exchange.names import Names
-from consort.exchange.report import Report
-from consort.exchange.result import Imported
+from consort.exchange.conventions import Names
+from consort.exchange.report import Imported, Report
+from consort.exchange.trees import ConfinedTree, directive
 from consort.model.quantities import LARGEST, Frequency, Size
 
 ISAS = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from consort.exchange.devicetree import ConfinedTree
+from consort.exchange.trees import ConfinedTree
 from consort_remote import guest
 
 FOLDER = Path(__file__).parents[2]

@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from consort.base.errors import BadInput
 from consort.exchange.amalthea.importer import import_amalthea
-from consort.exchange.delays import fill_in_delays
-from consort.exchange.priorities import Order
-from consort.exchange.result import Imported
+from consort.exchange.conventions import Order, fill_in_delays
+from consort.exchange.report import Imported
 from consort.model import platform_from_data, system_from_data
 from large import large_model
 

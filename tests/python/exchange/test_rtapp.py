@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 from consort.analysis.system import response_times
 from consort.base.errors import BadInput
-from consort.exchange.report import Report
-from consort.exchange.result import Imported
+from consort.exchange.exports import export_rtapp
+from consort.exchange.report import Imported, Report
 from consort.exchange.rtapp import import_rtapp
-from consort.exchange.rtapp_export import export_rtapp
-from consort.exchange.rtapp_text import without_comments
-from consort.exchange.rtapp_threads import TIMER_KEYS
+from consort.exchange.rtapp_threads import TIMER_KEYS, without_comments
 from consort.model import platform_from_data, system_from_data
 from effort import examples
 from hypothesis import given, settings

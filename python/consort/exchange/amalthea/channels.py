@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels to channels: one writer, its readers, the label's size and memory."""
+"""Labels to channels, with one writer and its readers, and event chains to cause-effect chains."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
+from consort.exchange.amalthea.elements import BYTES, ceiling
 from consort.exchange.amalthea.hardware import Hardware
 from consort.exchange.amalthea.model import Model
-from consort.exchange.amalthea.software import Software
-from consort.exchange.amalthea.values import BYTES, ceiling
-from consort.exchange.names import Names
-from consort.model.quantities import Size
+from consort.exchange.amalthea.software import CALLS, Software
+from consort.exchange.conventions import Names
+from consort.exchange.trees import Element
+from consort.model.quantities import Duration, Size
 
 
 def read_channels(
@@ -68,4 +71,104 @@ def _memories(model: Model, hardware: Hardware) -> dict[str, str]:
         for key in model.refs(mapping, "abstractElement"):
             if memory is not None:
                 found[key] = memory
+    return found
+
+
+SEGMENTS = ("segments", "items")
+DEEPEST_CHAIN = 50
+
+
+def read_chains(
+    model: Model, by_key: dict[str, str], channels: dict[str, Any], names: Names
+) -> dict[str, Any]:
+    owners = _owners(model, by_key)
+    limits = _limits(model)
+    ways = {(c["from"], reader) for c in channels.values() for reader in c["to"]}
+    chains: dict[str, Any] = {}
+    for chain in model.parts("constraintsModel", "eventChains"):
+        title = chain.get("name")
+        path = _path(model, chain, owners, by_key)
+        if path is None:
+            model.report.leave(
+                "event chain", title, "an event of it belongs to no imported task, or to several"
+            )
+            continue
+        if len(set(path)) != len(path):
+            model.report.leave("event chain", title, "it passes a task twice")
+            continue
+        missing = [pair for pair in pairwise(path) if pair not in ways]
+        if channels and missing:
+            text = f"no label leads from {missing[0][0]} to {missing[0][1]}"
+            model.report.leave("event chain", title, text)
+            continue
+        described: dict[str, Any] = {"path": path}
+        for kind, limit in limits.get(chain.get("xmi:id"), {}).items():
+            described[kind] = str(Duration(int(limit)))
+        chains[names.new("chain", title or "chain")] = described
+    return chains
+
+
+def _path(
+    model: Model, chain: Element, owners: dict[str, list[str]], by_key: dict[str, str], depth: int = 0
+) -> list[str] | None:
+    """The tasks of a chain, each once where it stands; None where an event's task is not known."""
+    if depth > DEEPEST_CHAIN:
+        raise model.reader.bad(chain, "chains refer to each other in a circle")
+    parts: list[list[str] | None] = []
+    segments = [element for element in chain.children if element.name in SEGMENTS]
+    for segment in segments:
+        for inner in model.referred(segment, "eventChain") or [segment.child("eventChain") or segment]:
+            parts.append(_path(model, inner, owners, by_key, depth + 1))
+    if not segments:
+        for end in ("stimulus", "response"):
+            for event in model.referred(chain, end):
+                tasks = _tasks_of(model, event, owners, by_key)
+                parts.append(tasks if len(tasks) == 1 else None)
+    path: list[str] = []
+    for part in parts:
+        if part is None:
+            return None
+        for task in part:
+            if not path or path[-1] != task:
+                path.append(task)
+    return path or None
+
+
+def _tasks_of(
+    model: Model, event: Element, owners: dict[str, list[str]], by_key: dict[str, str]
+) -> list[str]:
+    """The tasks that an event may happen in: named by it, or the only one that calls its runnable."""
+    for name in ("process", "entity"):
+        for key in model.refs(event, name):
+            if key in by_key:
+                return [by_key[key]]
+    keys = [key for name in ("entity", "runnable") for key in model.refs(event, name)]
+    return owners.get(keys[0], []) if keys else []
+
+
+def _owners(model: Model, by_key: dict[str, str]) -> dict[str, list[str]]:
+    """The tasks that call each runnable."""
+    found: dict[str, list[str]] = {}
+    for key, task in by_key.items():
+        for element in model.by_id[key].walk():
+            if element.type in CALLS:
+                for runnable in model.refs(element, "runnable"):
+                    tasks = found.setdefault(runnable, [])
+                    if task not in tasks:
+                        tasks.append(task)
+    return found
+
+
+def _limits(model: Model) -> dict[str, dict[str, Fraction]]:
+    found: dict[str, dict[str, Fraction]] = {}
+    for constraint in model.parts("constraintsModel", "timingConstraints"):
+        value = model.reader.time(constraint.child("maximum"))
+        kind = {"Age": "age", "Reaction": "reaction"}.get(constraint.get("type"))
+        if constraint.type != "EventChainLatencyConstraint" or kind is None or not value:
+            text = "not an upper limit of a chain's age or reaction"
+            model.report.leave("timing constraint", constraint.get("name"), text)
+            continue
+        for key in model.refs(constraint, "scope"):
+            limits = found.setdefault(key, {})
+            limits[kind] = min(value, limits.get(kind, value))
     return found

@@ -8,13 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from consort.exchange.amalthea.extras import KEY, patch_between
+from consort.exchange.amalthea.elements import Node, ceiling, document, reference, text
 from consort.exchange.amalthea.importer import import_model
-from consort.exchange.amalthea.model import Model
-from consort.exchange.amalthea.values import ceiling
-from consort.exchange.amalthea.writer import Node, document, reference, text
+from consort.exchange.amalthea.model import KEY, Model, patch_between
 from consort.exchange.report import Report
-from consort.exchange.xmltree import parse_xml
+from consort.exchange.trees import parse_xml
 from consort.model import Platform, System, Task
 from consort.model.costs import cost_on
 from consort.model.quantities import Duration

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from consort.exchange.amalthea.elements import BYTES, HERTZ, RATES, ceiling
 from consort.exchange.amalthea.model import Model
-from consort.exchange.amalthea.values import BYTES, HERTZ, RATES, ceiling
-from consort.exchange.names import Names
-from consort.exchange.xmltree import Element
+from consort.exchange.conventions import Names
+from consort.exchange.trees import Element
 from consort.model.base import group_of
 from consort.model.quantities import DataRate, Duration, Frequency, Size
 

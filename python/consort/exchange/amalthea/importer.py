@@ -8,20 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
-from consort.exchange.amalthea.chains import read_chains
-from consort.exchange.amalthea.channels import read_channels
-from consort.exchange.amalthea.extras import apply_extras
+from consort.exchange.amalthea.channels import read_chains, read_channels
+from consort.exchange.amalthea.elements import ceiling
 from consort.exchange.amalthea.hardware import Hardware, read_hardware
 from consort.exchange.amalthea.mapping import Mapping, read_mapping
-from consort.exchange.amalthea.model import Model, read_model
+from consort.exchange.amalthea.model import Model, apply_extras, read_model
 from consort.exchange.amalthea.software import Release, Software
-from consort.exchange.amalthea.values import ceiling
-from consort.exchange.delays import fill_in_delays
-from consort.exchange.names import Names
-from consort.exchange.priorities import Order
-from consort.exchange.report import Report
-from consort.exchange.result import Imported
-from consort.exchange.xmltree import Element
+from consort.exchange.conventions import Names, Order, fill_in_delays
+from consort.exchange.report import Imported, Report
+from consort.exchange.trees import Element
 from consort.model.quantities import Duration
 
 READ_PARTS = {

@@ -8,8 +8,8 @@ from typing import Any
 
 from consort.exchange.amalthea.hardware import Hardware
 from consort.exchange.amalthea.model import Model
-from consort.exchange.priorities import Order, say_order, take_priorities, upside_down
-from consort.exchange.xmltree import Element
+from consort.exchange.conventions import Order, say_order, take_priorities, upside_down
+from consort.exchange.trees import Element
 from consort.model.quantities import Duration
 
 FIXED_PRIORITY = (

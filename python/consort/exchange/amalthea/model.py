@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An AMALTHEA file as a tree whose references can be followed, whatever its release."""
+"""An AMALTHEA file as a tree whose references can be followed; and what no element of it holds.
+
+It is a merge patch (RFC 7396): applied to what the elements say, it gives the whole description. What the
+elements do say is not in it, so that a model edited elsewhere still counts.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
 from consort.base.errors import BadInput
+from consort.exchange.amalthea.elements import Reader, keys, made
 from consort.exchange.amalthea.migration import Release, migrate
-from consort.exchange.amalthea.migration.tree import keys, made
-from consort.exchange.amalthea.values import Reader
 from consort.exchange.report import Report
-from consort.exchange.xmltree import Element, read_xml
+from consort.exchange.trees import Element, read_xml
 
 _NAMESPACE = re.compile(r"http://app4mc\.eclipse\.org/amalthea/([0-9]+)\.([0-9]+)(?:\.([0-9]+))?$")
 _BEFORE = re.compile(r"http://(?:www\.)?amalthea\.itea2\.org/model/([0-9.]+)/")
@@ -199,3 +204,55 @@ def read_model(paths: Sequence[Path], report: Report) -> Model:
     if len(files) > MOST_FILES:
         raise BadInput(f"{len(files)} files; at most {MOST_FILES} are read as one model", file=paths[0])
     return Model([read_xml(file) for file in dict.fromkeys(files)], report)
+
+
+KEY = "consort"
+
+
+def patch_between(base: Any, wanted: Any) -> Any:
+    """The merge patch that makes `wanted` of `base`."""
+    if not isinstance(base, dict) or not isinstance(wanted, dict):
+        return wanted
+    patch: dict[str, Any] = {key: None for key in base if key not in wanted}
+    for key, value in wanted.items():
+        if key not in base:
+            patch[key] = value
+        elif base[key] != value:
+            patch[key] = patch_between(base[key], value)
+    return patch
+
+
+def apply_patch(base: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(base) if isinstance(base, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = apply_patch(result.get(key), value)
+    return result
+
+
+def apply_extras(model: Model, platform: dict[str, Any], system: dict[str, Any]) -> None:
+    """Adds what the exporter kept, except for tasks that are there no more."""
+    for element in model.root.all("customProperties"):
+        if element.get("key") != KEY:
+            continue
+        value = element.child("value")
+        text = value.get("value") if value is not None else ""
+        try:
+            patch = json.loads(text)
+            parts = (patch["platform"], patch["system"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise model.reader.bad(element, "the property 'consort' is not what an export writes") from None
+        if not all(isinstance(part, dict) for part in parts):
+            raise model.reader.bad(element, "the property 'consort' is not what an export writes")
+        tasks = parts[1].get("tasks")
+        for name in [n for n in tasks if n not in system["tasks"]] if isinstance(tasks, dict) else ():
+            model.report.leave("property of a task", str(name), "the task is not in the model any more")
+            del tasks[name]
+        for target, part in zip((platform, system), parts, strict=True):
+            merged = apply_patch(target, part)
+            target.clear()
+            target.update(merged)

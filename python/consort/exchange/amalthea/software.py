@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from consort.exchange.amalthea.elements import Bounds
 from consort.exchange.amalthea.model import Model
-from consort.exchange.amalthea.values import Bounds
-from consort.exchange.xmltree import Element
+from consort.exchange.trees import Element
 from consort.model.spacing import MOST_DISTANCES
 
 # Runnable calls nested deeper than this are a recursion that the file spells out, or an attack.

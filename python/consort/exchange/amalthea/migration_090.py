@@ -6,17 +6,9 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 from urllib.parse import quote_plus
 
-from consort.exchange.amalthea.migration.tree import (
-    key_of,
-    keys,
-    made,
-    rename,
-    retype,
-    retype_references,
-)
-from consort.exchange.amalthea.values import Reader
+from consort.exchange.amalthea.elements import Reader, key_of, keys, made, rename, retype, retype_references
 from consort.exchange.report import Report
-from consort.exchange.xmltree import Element
+from consort.exchange.trees import Element
 
 KINDS = {
     "Core": "ProcessingUnit",
@@ -31,7 +23,7 @@ INSTRUCTIONS = "Instructions"
 LATENCIES = {"R": ("readLatency",), "W": ("writeLatency",), "RW": ("readLatency", "writeLatency")}
 
 
-def migrate(root: Element, report: Report) -> None:
+def migrate_to_0_9_0(root: Element, report: Report) -> None:
     hardware = root.child("hwModel")
     retype_references(root, KINDS)
     if hardware is None or hardware.child("structures") is not None:

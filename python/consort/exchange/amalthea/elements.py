@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of AMALTHEA: exact fractions, with their units, and the bounds of distributions."""
+"""Elements of AMALTHEA: their numbers with units, how they are made, found and moved, and written as text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from urllib.parse import quote_plus
+from xml.sax.saxutils import quoteattr
 
 from consort.base.errors import BadInput
-from consort.exchange.xmltree import Element
+from consort.exchange.trees import Element
 
 # Exponents beyond this are no times, sizes or frequencies, and would fill the memory when read exactly.
 _NUMBER = re.compile(r"[+-]?[0-9]{0,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?")
@@ -102,3 +104,115 @@ def spell(value: int, units: dict[str, int]) -> str:
     fitting = [(value // factor, -factor, unit) for unit, factor in units.items() if value % factor == 0]
     number, _, unit = min(fitting)
     return f"{number}{unit}"
+
+
+_KIND = re.compile(r"\?type=(\w+)(?=\s|$)")
+
+
+def parts(root: Element, part: str, *names: str) -> list[Element]:
+    """The children of one of the model's parts, by name."""
+    found = root.child(part)
+    return list(found.all(*names)) if found is not None else []
+
+
+def inside(root: Element, part: str) -> Iterator[Element]:
+    """All elements of one of the model's parts."""
+    found = root.child(part)
+    return found.walk() if found is not None else iter(())
+
+
+def made(like: Element, tag: str, /, **attributes: str) -> Element:
+    """A new element, at the place in the file of one that was there; `kind` is its xsi:type."""
+    kind = attributes.pop("kind", "")
+    own = {"xsi:type": f"am:{kind}"} if kind else {}
+    return Element(like.namespace, tag, own | attributes, like.line, like.path)
+
+
+def rename(element: Element, old: str, new: str) -> None:
+    """An attribute, or children, of another name."""
+    if old in element.attributes:
+        element.attributes[new] = element.attributes.pop(old)
+    for child in element.all(old):
+        child.name = new
+
+
+def retype(element: Element, kind: str) -> None:
+    element.attributes["xsi:type"] = f"am:{kind}"
+
+
+def retype_references(root: Element, kinds: Mapping[str, str]) -> None:
+    """Every `name?type=Old`, whoever refers by it, names the new kind."""
+
+    def new(found: re.Match[str]) -> str:
+        return f"?type={kinds.get(found[1], found[1])}"
+
+    for element in root.walk():
+        for name, text in element.attributes.items():
+            if "?type=" in text:
+                element.attributes[name] = _KIND.sub(new, text)
+
+
+def keys(element: Element, name: str) -> list[str]:
+    """The ids that an attribute refers to, or children with an href."""
+    text = element.get(name)
+    if text:
+        return text.split()
+    hrefs = (child.get("href") for child in element.all(name))
+    return [href.rpartition("#")[2] for href in hrefs if href]
+
+
+def key_of(element: Element, kind: str) -> str:
+    """The id of an element: as it states it, else from its name, which references then spell out."""
+    return element.get("xmi:id") or f"{quote_plus(element.get('name'))}?type={kind}"
+
+
+NAMESPACES = {
+    "xmi:version": "2.0",
+    "xmlns:am": "http://app4mc.eclipse.org/amalthea/1.0.0",
+    "xmlns:xmi": "http://www.omg.org/XMI",
+    "xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance",
+}
+
+
+class Node:
+    """An element to be written."""
+
+    def __init__(self, tag: str, kind: str = "", /, **attributes: str) -> None:
+        self.name = tag
+        self.attributes = ({"xsi:type": f"am:{kind}"} if kind else {}) | {
+            key: value for key, value in attributes.items() if value
+        }
+        self.children: list[Node] = []
+
+    def add(self, tag: str, kind: str = "", /, **attributes: str) -> Node:
+        node = Node(tag, kind, **attributes)
+        self.children.append(node)
+        return node
+
+    def named(self, tag: str, title: str, kind: str, /, *, typed: bool = False, **attributes: str) -> Node:
+        """A child that others refer to, of a class that is spelt out where the element allows several."""
+        node = self.add(tag, kind if typed else "", **attributes)
+        node.attributes |= {"xmi:id": reference(title, kind), "name": title}
+        return node
+
+    def lines(self, depth: int = 0) -> list[str]:
+        attributes = "".join(f" {key}={quoteattr(value)}" for key, value in self.attributes.items())
+        start = f"{'  ' * depth}<{self.name}{attributes}"
+        if not self.children:
+            return [f"{start}/>"]
+        inner = [line for child in self.children for line in child.lines(depth + 1)]
+        return [f"{start}>", *inner, f"{'  ' * depth}</{self.name}>"]
+
+
+def document() -> Node:
+    root = Node("am:Amalthea")
+    root.attributes |= NAMESPACES
+    return root
+
+
+def text(root: Node) -> str:
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *root.lines(), ""])
+
+
+def reference(title: str, kind: str) -> str:
+    return f"{quote_plus(title)}?type={kind}"
