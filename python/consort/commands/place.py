@@ -15,8 +15,8 @@ from consort.commands.options import NumberRange
 
 if TYPE_CHECKING:
     from consort.place.call import Placement
-    from consort.place.conflict import Conflict
     from consort.place.goals import Goal
+    from consort.place.search import Conflict
 
 # The objective of thresholds, which are chosen by themselves.
 MEMORY = "memory"
@@ -100,9 +100,9 @@ def command(
     from consort.base.progress import progress_bar
     from consort.model import load_system
     from consort.model.edited import diff
+    from consort.place.apply import edited
     from consort.place.call import place
-    from consort.place.conflict import conflict_of
-    from consort.place.edit import edited
+    from consort.place.search import conflict_of
     from consort.place.settings import THRESHOLDS
     from consort.place.show import as_data, loads
     from consort.report.draw.loads import draw_loads
@@ -221,8 +221,8 @@ def _thresholds(file: Path, output: Path | None, only_diff: bool, as_json: bool)
     from consort.base.files import replace_file
     from consort.model import load_system
     from consort.model.edited import diff
-    from consort.place.edit import edited
-    from consort.place.show_thresholds import as_data, lines
+    from consort.place.apply import edited
+    from consort.place.show import threshold_lines, thresholds_as_data
     from consort.place.thresholds import choose_thresholds
 
     system = load_system(file)
@@ -234,9 +234,10 @@ def _thresholds(file: Path, output: Path | None, only_diff: bool, as_json: bool)
         if output is not None:
             replace_file(output, text)
     if as_json:
-        click.echo(json.dumps(as_data(found, changes, None if output is None else str(output)), indent=1))
+        data = thresholds_as_data(found, changes, None if output is None else str(output))
+        click.echo(json.dumps(data, indent=1))
     elif not only_diff:
-        for line in lines(found):
+        for line in threshold_lines(found):
             click.echo(line)
         click.echo(changes, nl=False)
         if output is not None and found.late is None:

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A description with other places for its tasks, and with the ranks that go with them."""
+"""A description with other places and ranks of its tasks: as a system, and in its text."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import MappingNode, Node
+
+from consort.base.errors import BadInput
 from consort.model import System
 from consort.model.base import group_of
+from consort.model.edited import loaded_from
 from consort.model.load import system_from_data
 from consort.model.modes import offloaded_anywhere, overridden
 from consort.place.problem import Choice, Decision, Place, Problem
@@ -148,3 +154,165 @@ def _without_leftovers(data: dict[str, Any]) -> None:
 def entries_of(cores: Collection[str]) -> set[str]:
     """The keys of `scheduling` that speak of some cores: themselves, and their groups."""
     return {*cores, *(group_of(core) for core in cores)}
+
+
+_RELEASES = ("offset", "deadline", "burst", "min_distances", "min_interarrival", "period")
+# Keys of a task after which a new one may stand, the best first.
+_AFTER = {
+    "execution": ("on",),
+    "master": ("execution", "on"),
+    "memory": ("size",),
+    "on": ("execution", "period"),
+    "preemption_threshold": ("priority", *_RELEASES),
+    "priority": _RELEASES,
+}
+
+
+@dataclass
+class _Text:
+    """A YAML text, its nodes, and its replacements: from, to, by what."""
+
+    text: str
+    root: MappingNode
+    edits: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def mapping(self, *path: str) -> MappingNode | None:
+        node: Node | None = self.root
+        for key in path:
+            node = None if not isinstance(node, MappingNode) else dict(_items(node)).get(key)
+        return node if isinstance(node, MappingNode) else None
+
+    def set(self, mapping: MappingNode, key: str, value: str, after: tuple[str, ...]) -> None:
+        found = dict(_items(mapping)).get(key)
+        if found is not None:
+            self.edits.append((found.start_mark.index, found.end_mark.index, value))
+            return
+        items = dict(_items(mapping))
+        anchor = items[next((name for name in after if name in items), next(iter(items)))]
+        if mapping.flow_style:
+            self.edits.append((anchor.end_mark.index, anchor.end_mark.index, f", {key}: {value}"))
+            return
+        column = mapping.value[0][0].start_mark.column
+        at = self._line_end(anchor)
+        self.edits.append((at, at, f"{' ' * column}{key}: {value}\n"))
+
+    def remove(self, mapping: MappingNode, keys: Collection[str]) -> None:
+        """Takes keys out of a mapping, with their values; not all of them."""
+        names = [name for name, _ in _items(mapping)]
+        last = max(at for at, name in enumerate(names) if name not in keys)
+        for at, (name, value) in enumerate(mapping.value):
+            if names[at] not in keys:
+                continue
+            if not mapping.flow_style:
+                begin = self.text.rfind("\n", 0, name.start_mark.index) + 1
+                self.edits.append((begin, self._line_end(value), ""))
+            elif at < last:
+                self.edits.append((name.start_mark.index, mapping.value[at + 1][0].start_mark.index, ""))
+        if mapping.flow_style and last + 1 < len(names):
+            end = mapping.value[-1][1].end_mark.index
+            self.edits.append((mapping.value[last][1].end_mark.index, end, ""))
+
+    def _line_end(self, node: Node) -> int:
+        """The beginning of the line after a node."""
+        # A block ends where what comes after it begins: its last scalar ends on a line of its own.
+        while isinstance(node, MappingNode) and not node.flow_style and node.value:
+            node = node.value[-1][1]
+        end = self.text.find("\n", node.end_mark.index - (node.end_mark.column == 0))
+        if end < 0:
+            self.text += "\n"
+            return len(self.text)
+        return end + 1
+
+    def done(self) -> str:
+        text = self.text
+        ordered = sorted(enumerate(self.edits), key=lambda edit: (edit[1][0], edit[0]), reverse=True)
+        for _, (begin, end, new) in ordered:
+            text = text[:begin] + new + text[end:]
+        return text
+
+
+def edited(system: System, wanted: System) -> str:
+    """The text of `system`'s file, changed so that it says what `wanted` is.
+
+    Other places, priorities, and values of settings.
+
+    `BadInput` where the file is written so that this cannot be done in place, as with aliases.
+    """
+    source = system.file.read_text(encoding="utf-8")
+    root = YAML().compose(source)
+    assert isinstance(root, MappingNode), "a checked description is a mapping"
+    text = _Text(source, root)
+    old, new = system.to_given(), wanted.to_given()
+    for name in old["tasks"]:
+        _task(text, ("tasks", name), old["tasks"][name], new["tasks"][name])
+    for mode, described in old.get("modes", {}).items():
+        for name, override in described.get("overrides", {}).items():
+            _task(text, ("modes", mode, "overrides", name), override, new["modes"][mode]["overrides"][name])
+    _removed(text, ("channels",), old.get("channels", {}), new.get("channels", {}))
+    _removed(text, ("scheduling",), old.get("scheduling", {}), new.get("scheduling", {}))
+    for name, channel in new.get("channels", {}).items():
+        _value(text, ("channels", name), "memory", old["channels"][name], channel)
+    for name, scheduling in new.get("scheduling", {}).items():
+        _removed(text, ("scheduling", name), old["scheduling"][name], scheduling)
+        _value(text, ("scheduling", name), "slot", old["scheduling"][name], scheduling)
+        for key in ("supply", "bandwidth"):
+            was = old["scheduling"][name].get(key, {})
+            _value(text, ("scheduling", name, key), "budget", was, scheduling.get(key, {}))
+    result = text.done()
+    if loaded_from(system, result).to_json() != wanted.to_json():
+        raise BadInput(
+            "it is written so that its places cannot be changed one by one, as with aliases (*name) and merge"
+            " keys (<<); write them out",
+            file=system.file,
+        )
+    return result
+
+
+def _task(text: _Text, path: tuple[str, ...], old: Mapping[str, object], new: Mapping[str, object]) -> None:
+    mapping = text.mapping(*path)
+    gone = [key for key in old if key not in new]
+    for key in ("on", "execution", "master", "priority", "preemption_threshold"):
+        if key in new and new[key] != old.get(key):
+            _found(text, mapping, path).set(_known(mapping), key, str(new[key]), _AFTER[key])
+    if gone:
+        _found(text, mapping, path).remove(_known(mapping), gone)
+
+
+def _value(
+    text: _Text, path: tuple[str, ...], key: str, old: Mapping[str, object], new: Mapping[str, object]
+) -> None:
+    """A value of a setting, which was there or has a default."""
+    if new.get(key) != old.get(key):
+        mapping = text.mapping(*path)
+        _found(text, mapping, path).set(_known(mapping), key, str(new[key]), _AFTER.get(key, ()))
+
+
+def _removed(
+    text: _Text, path: tuple[str, ...], old: Mapping[str, object], new: Mapping[str, object]
+) -> None:
+    gone = [key for key in old if key not in new]
+    mapping = text.mapping(*path)
+    if gone and len(gone) == len(old):
+        owner = text.root if len(path) == 1 else text.mapping(*path[:-1])
+        _found(text, owner, path).remove(_known(owner), path[-1:])
+    elif gone:
+        _found(text, mapping, path).remove(_known(mapping), gone)
+
+
+def _found(text: _Text, mapping: MappingNode | None, path: tuple[str, ...]) -> _Text:
+    if mapping is None:
+        raise BadInput(
+            "it is not written as a mapping of its own, so nothing in it can be changed; write it out",
+            field=".".join(path),
+        )
+    return text
+
+
+def _known(mapping: MappingNode | None) -> MappingNode:
+    assert mapping is not None
+    return mapping
+
+
+def _items(mapping: MappingNode) -> Iterator[tuple[str, Node]]:
+    for key, value in mapping.value:
+        yield str(key.value), value

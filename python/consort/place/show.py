@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A placement before and after: tables, data, and the load of each core."""
+"""A placement, or preemption thresholds, before and after: tables, data, and the load of each core."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 from consort.analysis.result import Bound, in_words
 from consort.model import System
 from consort.place.call import Placement
-from consort.place.conflict import Conflict
 from consort.place.evaluate import CHANGES, failing_of, value_of
 from consort.place.goals import WORDS, Bounds, Goal
 from consort.place.problem import Choice, Place, Problem, systems_of
+from consort.place.search import Conflict
+from consort.place.thresholds import Thresholds, memory
 
 
 def value_before(placement: Placement, goal: Goal) -> int | None:
@@ -209,4 +210,50 @@ def conflict_data(conflict: Conflict) -> dict[str, Any]:
             {"kind": one.kind, "name": one.name, "text": one.text} for one in conflict.requirements
         ],
         "why": conflict.why,
+    }
+
+
+def threshold_lines(found: Thresholds) -> Iterator[str]:
+    """The result in words: the stacks' sizes, and what is proven."""
+    if found.late is not None:
+        yield f"No thresholds make {found.late} meet its deadline with these places and priorities: proven."
+        return
+    total = memory(found.stacks)
+    less = ""
+    if total["after"]:
+        less = f", {total['preemptive'] / total['after']:.3g} times less than full preemption"
+    yield f"the stacks of the tasks: {total['after']} B ({total['before']} B as it stands){less}"
+    for one in found.stacks:
+        yield f"  {one.core}: {one.after} B ({one.before} B as it stands, {one.preemptive} B of all tasks)"
+    yield "Proven optimal: no thresholds that these analyses accept take less for these priorities."
+    for bound in found.failing:
+        yield f"But with them {bound.task} fails: {bound.verdict()}"
+
+
+def thresholds_as_data(found: Thresholds, changes: str, written: str | None) -> dict[str, Any]:
+    return {
+        "status": "infeasible" if found.late is not None else "optimal",
+        "objective": "memory",
+        "late": found.late,
+        "stacks": [vars(one) for one in found.stacks],
+        "memory_bytes": memory(found.stacks),
+        "thresholds": {
+            name: {"priority": task.priority, "preemption_threshold": task.preemption_threshold}
+            for name, task in found.system.tasks.items()
+            if task.preemption_threshold is not None
+        },
+        "bounds": [_threshold_bound(old, new) for old, new in zip(found.before, found.after, strict=True)],
+        "failing": [bound.task for bound in found.failing],
+        "diff": changes,
+        "written": written,
+    }
+
+
+def _threshold_bound(old: Bound, new: Bound) -> dict[str, Any]:
+    return {
+        "name": new.task,
+        "kind": new.kind,
+        "before_ps": old.response,
+        "after_ps": new.response,
+        "holds": new.schedulable,
     }

@@ -12,7 +12,7 @@ from consort.base.progress import silent
 from consort.exchange.amalthea.importer import import_amalthea
 from consort.model import System, platform_from_data, system_from_data
 from consort.place.call import place
-from consort.place.conflict import conflict_of
+from consort.place.search import conflict_of
 from test_amalthea import waters
 
 # The trigger of each task that has no period of its own, and how late that may be at most [ms]: the import

@@ -11,10 +11,10 @@ from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
 from consort.analysis.uniprocessor import fixed_priority
 from consort.analysis.unitask import UniTask
 from consort.model import platform_from_data, system_from_data
-from consort.place.demand import SETS, STRETCHES, Asked, levels, stretches
 from consort.place.problem import problem_of
 from consort.place.search import Search
 from consort.place.settings import parsed
+from consort.place.together import SETS, STRETCHES, Asked, levels, stretches
 from loops import for_each
 from placements import PLATFORM
 

@@ -234,8 +234,7 @@ def test_what_is_said_of_better_placements_stands_where_the_time_was_over(folder
 
 
 def test_several_keys_go_from_a_mapping_in_one_line_and_aliases_are_refused(folder: Path) -> None:
-    from consort.place.apply import placed
-    from consort.place.edit import edited
+    from consort.place.apply import edited, placed
     from consort.place.problem import Place, problem_of
 
     file = folder / "system.yaml"

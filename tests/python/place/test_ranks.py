@@ -8,11 +8,11 @@ from itertools import permutations
 
 import pytest
 from consort.analysis.system import response_times
+from consort.place.call import numbered
 from consort.place.evaluate import Evaluator
 from consort.place.goals import slack_of
 from consort.place.problem import problem_of
 from consort.place.ranks import ranked
-from consort.place.settle import numbered
 from consort.plan import plan
 from placements import described
 
