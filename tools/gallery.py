@@ -17,7 +17,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
-from consort.sweep.plot import COLOURS, MARKERS, PAPER
+from consort.sweep.page import COLOURS, MARKERS, PAPER
 from consort_remote.formulas import b2b, pipelined, utilisation
 from matplotlib.axes import Axes
 

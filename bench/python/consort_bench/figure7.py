@@ -20,13 +20,12 @@ from typing import Any
 from consort.base.environment import environment
 from consort.base.errors import BadInput
 from consort.record.store import default_root
+from consort.sweep.call import write_all
 from consort.sweep.cells import Cells, spec_of
-from consort.sweep.evaluate import programs
-from consort.sweep.finish import write_all
 from consort.sweep.load import PROGRAM_COLUMNS, load_sweep
-from consort.sweep.points import Point, points
 from consort.sweep.run import run as run_sweep
-from consort.sweep.store import identity
+from consort.sweep.store import Point, identity, points
+from consort.sweep.work import programs
 
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal

@@ -14,7 +14,7 @@ from typing import Any
 from consort.base.environment import environment
 from consort.record.store import default_root
 from consort.sweep.cluster import workers_here
-from consort.sweep.points import Point
+from consort.sweep.store import Point
 
 from consort_bench.registry import BenchResult, Options, goal
 from consort_bench.sweeps import points_of

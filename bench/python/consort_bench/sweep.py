@@ -35,7 +35,7 @@ RAW_SECONDS, QUICK_RAW_SECONDS = 8.0, 2.0
 _RAW = """
 import sys, time
 from consort.sweep.cells import Cells, spec_of
-from consort.sweep.evaluate import evaluate
+from consort.sweep.work import evaluate
 from consort.sweep.load import load_sweep
 cells = Cells(spec_of(load_sweep(sys.argv[1], int(sys.argv[2]))))
 # The first blocks of every combination: each analysis has its share, as in the whole.

@@ -11,9 +11,8 @@ from consort.base.progress import Progress
 from consort.base.toolchain.source import need_source_tree
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import load_sweep
-from consort.sweep.points import Point, points
 from consort.sweep.run import run
-from consort.sweep.store import identity
+from consort.sweep.store import Point, identity, points
 
 if TYPE_CHECKING:
     from distributed import LocalCluster

@@ -95,7 +95,7 @@ def command(
     files: list[Path] = []
 
     def finish(result: Any) -> None:
-        from consort.sweep.finish import write_all
+        from consort.sweep.call import write_all
 
         files.extend(write_all(loaded, cells, result, folder))
 
@@ -135,8 +135,8 @@ def _cell(cells: Cells, combination: int, block: int) -> dict[str, Any]:
 
 
 def _one(cells: Cells, key: str) -> dict[str, Any]:
-    from consort.sweep.evaluate import evaluate
-    from consort.sweep.figures import FIGURES, provenance_of
+    from consort.sweep.model import FIGURES, provenance_of
+    from consort.sweep.work import evaluate
 
     combination, block = cells.find(key)
     names = [figure.name for figure in FIGURES[cells.kind]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort.sweep(file)`: a sweep from a script or a notebook, as a table."""
+"""`consort.sweep(file)`: a sweep from a script or a notebook, as a table; and the files of a finished one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ import pyarrow as pa
 from consort.base import arguments
 from consort.base.progress import Progress, silent
 from consort.sweep.cells import Cells, spec_of
-from consort.sweep.finish import write_all
-from consort.sweep.load import load_sweep
-from consort.sweep.points import Point, points
+from consort.sweep.load import Loaded, load_sweep
 from consort.sweep.run import run
-from consort.sweep.store import schema_of
+from consort.sweep.store import POINTS, RESULT, Point, points, schema_of, write_points
+
+
+def write_all(loaded: Loaded, cells: Cells, result: pa.Table, folder: Path) -> list[Path]:
+    """Writes the files of a finished sweep beside its cells: points, plots, the page. Returns all."""
+    from consort.sweep.page import write_page, write_plots
+
+    rows = points(cells, result)
+    write_points(rows, folder / POINTS)
+    drawn = write_plots(loaded.sweep.plots, rows, folder / "plots") if loaded.sweep.plots else []
+    return [folder / RESULT, folder / POINTS, *drawn, write_page(loaded, cells, rows, folder)]
 
 
 def sweep(

@@ -17,9 +17,8 @@ from typing import Any
 
 from consort.base.errors import BadInput
 from consort.model import System, platform_from_data, system_from_data
-from consort.sweep.figures import parameters_of
 from consort.sweep.load import Loaded
-from consort.sweep.model import BLOCKS, Attack, Varied
+from consort.sweep.model import BLOCKS, Attack, Varied, parameters_of
 
 FORMAT = 1
 MOST_COMBINATIONS = 10_000_000

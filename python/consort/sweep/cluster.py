@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
 from consort.base.signals import stop_if_asked
 from consort.base.standstill import Standstill, with_children
-from consort.sweep.batches import Batches
 from consort.sweep.cells import Cells
 from consort.sweep.run import Outcome, Writer
-from consort.sweep.work import Cell, OtherCode, code, run_cells
+from consort.sweep.work import Batches, Cell, OtherCode, code, run_cells
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
+
 
 # Tasks in flight for each worker: one that it does, and two that wait, so that it is never idle.
 IN_FLIGHT = 3
@@ -44,7 +44,7 @@ SETTINGS: dict[str, Any] = {
     "distributed.scheduler.worker-ttl": None,
     # Tasks are in the order in which they are to be done.
     "distributed.scheduler.work-stealing": False,
-    "distributed.worker.preload": ["consort.sweep.preload"],
+    "distributed.worker.preload": ["consort.sweep.cluster"],
     # Dask has workers give memory back at once; for arrays that live for a millisecond that is a fault for
     # each of their pages.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 256 << 20,
@@ -259,7 +259,7 @@ def _quiet() -> None:
 def workers_here(count: int | None = None) -> Iterator[Any]:
     """A scheduler and workers of this machine, one for each processor if nothing else is said."""
     _quiet()
-    # Signals ignored while they start stay so in the workers; one that is started again loads `preload`.
+    # Signals ignored while they start stay so in the workers; one that is started again runs `dask_setup`.
     main = threading.current_thread() is threading.main_thread()
     # Dask keeps what workers write and read in a folder that anybody may have made before.
     with tempfile.TemporaryDirectory(prefix="consort-sweep-") as scratch:
@@ -297,3 +297,8 @@ def _started(count: int, scratch: str) -> Any:
     raise EnvironmentLacks(
         f"{count} worker processes do not start: {last}", "give fewer, --workers N, or none, --workers 0"
     )
+
+
+def dask_setup(_worker: object) -> None:
+    """Called in each worker of this machine: an interrupt from the terminal is for the client."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -11,8 +11,8 @@ from consort.base.held import Held
 from consort.model import BadDescription, System
 from consort.plan import plan_of
 from consort.sweep.cells import Cells, Row
-from consort.sweep.changes import changed
-from consort.sweep.figures import FIGURES
+from consort.sweep.load import changed
+from consort.sweep.model import FIGURES
 
 if TYPE_CHECKING:
     from consort.simulate.chains import Chains

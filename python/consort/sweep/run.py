@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from consort.base.progress import Progress, silent
 from consort.base.signals import stop_if_asked
-from consort.sweep.batches import Batches
 from consort.sweep.cells import Cells
 from consort.sweep.store import Store, open_store
-from consort.sweep.work import Done, code, run_cells
+from consort.sweep.work import Batches, Done, code, run_cells
 
 if TYPE_CHECKING:
     from distributed import LocalCluster

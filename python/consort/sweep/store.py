@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a sweep: its subject, and the cells that are finished, as Parquet files.
+"""The folder of a sweep: its subject, its finished cells as Parquet files, and its result by points.
 
 Each file appears whole or not at all, so a client may be killed at any moment. One client writes at a time.
 """
 
 from __future__ import annotations
 
+import csv
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -23,7 +25,7 @@ from consort.base.errors import BadInput
 from consort.base.files import replace_file, written_whole
 from consort.base.limits import LARGEST_RECORD, read_bytes
 from consort.sweep.cells import FORMAT, Cells, Spec, digest
-from consort.sweep.figures import FIGURES, column_of, provenance_of
+from consort.sweep.model import FIGURES, SHARES, column_of, provenance_of
 from consort.sweep.work import Done, code
 
 MANIFEST, CELLS, RESULT, LOCK = "sweep.json", "cells", "result.parquet", ".lock"
@@ -127,13 +129,13 @@ class Store:
         }
         for name in self.cells.spec["parameters"]:
             found[column_of(name)] = {
-                place: as_stored(one.parameters[name]) if name in one.parameters else None
+                place: _as_stored(one.parameters[name]) if name in one.parameters else None
                 for place, one in combinations.items()
             }
         return found
 
 
-def as_stored(value: Any) -> Any:
+def _as_stored(value: Any) -> Any:
     """A parameter's value in its column: numbers as numbers, all else as text."""
     return value if isinstance(value, bool | int | float) else str(value)
 
@@ -241,3 +243,66 @@ def _check_manifest(folder: Path, cells: Cells, name: str) -> None:
     if there.get("code") != mine["code"]:
         text = "the cells of this folder were computed by another version of Consort; name another with --out"
         raise BadInput(text, file=folder)
+
+
+POINTS = "points.csv"
+Point = dict[str, Any]
+
+
+def points(cells: Cells, result: pa.Table) -> list[Point]:
+    """One row for each analysis, combination of all parameters and, of a description, each thing bounded.
+
+    What does not depend on a parameter was computed once, and stands here at each of its values.
+    """
+    together = _together(cells, result.to_pylist())
+    values = cells.spec["parameters"]
+    shares = SHARES[cells.kind]
+    by_parameters: dict[tuple[Any, ...], int] = {}
+    for index, one in enumerate(cells.combinations):
+        by_parameters[one.analysis, *one.parameters.items()] = index
+    found = []
+    depends = {one.analysis: list(one.parameters) for one in cells.combinations}
+    for analysis in cells.spec["analyses"]:
+        for chosen in itertools.product(*values.values()):
+            all_parameters = dict(zip(values, chosen, strict=True))
+            own = ((name, all_parameters[name]) for name in depends[analysis])
+            combination = by_parameters[analysis, *own]
+            shown = {column_of(name): _as_stored(value) for name, value in all_parameters.items()}
+            for row in together.get(combination, ()):
+                point = {"analysis": analysis, **shown, **row}
+                point |= {name: compute(row) for name, compute, _ in shares}
+                found.append(point | {"provenance": provenance_of(cells.kind, analysis)})
+    return found
+
+
+def _together(cells: Cells, rows: list[dict[str, Any]]) -> dict[int, list[Point]]:
+    """The rows of each combination, those of its blocks made one."""
+    figures = FIGURES[cells.kind]
+    found: dict[int, list[Point]] = {}
+    for row in rows:
+        mine = {figure.name: row[figure.name] for figure in figures}
+        before = found.setdefault(row["combination"], [])
+        if cells.kind == "description" or not before:
+            before.append(mine)
+            continue
+        for figure in figures:
+            before[0][figure.name] = _put(figure.together, before[0][figure.name], mine[figure.name])
+    return found
+
+
+def _put(how: str, a: Any, b: Any) -> Any:
+    if how == "sum":
+        return a + b
+    if how == "largest":
+        return max(a, b)
+    if how == "elementwise":
+        return [x + y for x, y in itertools.zip_longest(a, b, fillvalue=0)]
+    return b if a is None else a
+
+
+def write_points(rows: list[Point], file: Path) -> None:
+    """Writes the points as CSV, whole or not at all."""
+    with written_whole(file) as part, part.open("w", newline="", encoding="utf-8") as out:
+        table = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)

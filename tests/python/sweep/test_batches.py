@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from consort.sweep.batches import MOST_CELLS, Batches
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import load_sweep
-from consort.sweep.work import Done
+from consort.sweep.work import MOST_CELLS, Batches, Done
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from consort import _engine
 from consort.analysis.generate import set_block
 from consort.sweep.cells import Cells, spec_of
-from consort.sweep.evaluate import evaluate
 from consort.sweep.load import load_sweep
+from consort.sweep.work import evaluate
 from scipy import stats
 
 

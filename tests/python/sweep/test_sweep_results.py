@@ -15,11 +15,11 @@ import pytest
 from consort.analysis.system import analyze_system
 from consort.model import load_system
 from consort.plan import plan
+from consort.sweep.call import write_all
 from consort.sweep.cells import Cells, spec_of
-from consort.sweep.finish import write_all
 from consort.sweep.load import load_sweep
-from consort.sweep.points import points
 from consort.sweep.run import run
+from consort.sweep.store import points
 from effort import PATIENCE
 
 ROOT = Path(__file__).parents[3]
