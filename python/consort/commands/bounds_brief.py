@@ -10,7 +10,7 @@ from consort.analysis.lacking import named, remedies
 from consort.analysis.result import Bound
 from consort.base.held import Held
 from consort.base.units import counted, microseconds
-from consort.report.brief import Brief, Timed, largest_part, listed, worst
+from consort.report.lines import Brief, Timed, largest_part, listed, worst
 
 TASK = "response time"
 CHAIN = ("reaction time", "data age")

@@ -20,8 +20,7 @@ from consort.record.summary import histogram
 from consort.report import figures
 from consort.report.jobs import Jobs, select
 from consort.report.lines import placed
-from consort.report.terminal import MARKS, microseconds_or_endless, on_time, percentiles
-from consort.report.tightness import tightness
+from consort.report.terminal import MARKS, microseconds_or_endless, on_time, percentiles, tightness
 from consort.report.timeline import chain_svg, course_svg, outputs_svg, timeline_svg
 
 # Pictures of worst jobs in one configuration: those of the tasks that came nearest to their deadlines.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from consort.base.units import THIN_SPACE, duration, figure_unit, microseconds, number, time_text, times
@@ -12,7 +13,27 @@ from consort.record.judgement import Held
 from consort.record.store import Run
 from consort.report.lines import CELL, LABEL, heads_line, placed, wrapped
 from consort.report.terminal_modes import mode_lines
-from consort.report.tightness import tightness
+
+
+def tightness(verdict: Mapping[str, Any]) -> list[str]:
+    """A sentence, or none where nothing that was seen has a bound. An endless time is one not served."""
+    ratios = {
+        (row["subject"], row["quantity"]): float(row["undisturbed"]) / float(row["bound"])
+        for row in verdict["rows"]
+        if row["bound"] not in (None, 0, "inf") and row["undisturbed"] is not None
+    }
+    if not ratios:
+        return []
+    (subject, quantity), closest = max(ratios.items(), key=lambda entry: entry[1])
+    middle, nearest = (
+        "∞" if value == float("inf") else f"{value:.2f}" for value in (median(ratios.values()), closest)
+    )
+    many = "1 bound" if len(ratios) == 1 else f"{len(ratios)} bounds"
+    return [
+        f"Longest undisturbed time over its bound: median {middle} of {many},"
+        f" the closest {nearest} ({quantity} of {subject})."
+    ]
+
 
 # Words with a meaning of their own, explained below the first table that has them.
 UNDISTURBED = "undisturbed: of jobs that the machine did not stop; these must hold"

@@ -19,8 +19,7 @@ from consort.record.ran import Ran
 from consort.record.store import Run
 from consort.record.tables import SOURCES
 from consort.report.jobs import ABSENT, REMARKABLE, Jobs, load_jobs, positions, select
-from consort.report.slices import add_slices
-from consort.report.tracks import Annotations, Lanes, Trace
+from consort.report.tracks import Annotations, Lanes, Trace, add_slices
 
 # Between two configurations, so that they can be distinguished.
 GAP_NS = 100_000_000

@@ -9,8 +9,7 @@ from consort.analysis.result import Bound, in_words
 from consort.base.units import THIN_SPACE, counted, jobs_of, microseconds, number
 from consort.judge.changes import Change
 from consort.model import Duration
-from consort.report.brief import Brief, Timed, largest_part, worst
-from consort.report.lines import heads_line, wrapped
+from consort.report.lines import Brief, Timed, heads_line, largest_part, worst, wrapped
 from consort.report.terminal import MARKS, UNSERVED, figures_line
 from consort.simulate.chains import ChainFigures
 from consort.simulate.engine import TaskFigures

@@ -12,8 +12,8 @@ from consort.cli import cli
 from consort.judge import Bounds, Limit, judge
 from consort.record import Run, RunWriter
 from consort.record.status import EVENTS
-from consort.report.brief import Brief, Timed
 from consort.report.brief_run import CAUSE, _beginning, brief_of_run
+from consort.report.lines import Brief, Timed
 from system_recording import Recording
 
 LABELS = ["verdict", "worst task", "worst chain", "cause", "next"]

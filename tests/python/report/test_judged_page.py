@@ -21,8 +21,7 @@ from consort.record.summary import histogram
 from consort.report import PAGES, judged
 from consort.report.lines import WIDTH
 from consort.report.page import render
-from consort.report.terminal import verdict_lines
-from consort.report.tightness import tightness
+from consort.report.terminal import tightness, verdict_lines
 from consort.report.timeline import outputs_svg
 from effort import PATIENCE
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace

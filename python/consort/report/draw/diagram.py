@@ -9,7 +9,6 @@ from itertools import pairwise
 from consort.model import Duration, Platform, System, Task
 from consort.model.costs import cost_on
 from consort.report.draw.footer import draw_chains, draw_memories, draw_modes
-from consort.report.draw.graph import columns_of, wires_of
 from consort.report.draw.layout import (
     CORE_HEAD,
     IDLE_HEIGHT,
@@ -18,9 +17,26 @@ from consort.report.draw.layout import (
     Lane,
     Layout,
     Wire,
+    columns_of,
+    wires_of,
 )
-from consort.report.draw.style import CHAINS, DIM, EDGE, INK, KINDS, PAPER, PROCESSOR, STUB, TASKS
-from consort.report.draw.svg import Box, Canvas, curve, plain, shortened, width_of
+from consort.report.draw.svg import (
+    CHAINS,
+    DIM,
+    EDGE,
+    INK,
+    KINDS,
+    PAPER,
+    PROCESSOR,
+    STUB,
+    TASKS,
+    Box,
+    Canvas,
+    curve,
+    plain,
+    shortened,
+    width_of,
+)
 
 MARGIN, TOP = 28.0, 78.0
 # A picture of more tasks is read by nobody.

@@ -7,8 +7,20 @@ from consort.model import Memory, Platform, System
 from consort.model.base import group_of
 from consort.model.memories import Dma, Link
 from consort.report.draw.layout import Layout
-from consort.report.draw.style import DIM, EDGE, INK, KINDS, MEMORY, PAPER, TASKS
-from consort.report.draw.svg import Box, Canvas, plain, shortened, width_of
+from consort.report.draw.svg import (
+    DIM,
+    EDGE,
+    INK,
+    KINDS,
+    MEMORY,
+    PAPER,
+    TASKS,
+    Box,
+    Canvas,
+    plain,
+    shortened,
+    width_of,
+)
 
 WIDTH, HEIGHT, BETWEEN = 216.0, 62.0, 30.0
 LINKED = 150.0

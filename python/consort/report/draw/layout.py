@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions of a diagram's parts: processors side by side, channels in the gaps between them.
+"""A system as a diagram shows it: columns of cores and tasks, wires between them, and their positions.
 
 A gap has the number of the column to its right; the last one lies beyond the last column. A channel stands in
 the gap beside its writer, on the side of its readers, and its lines cross other columns between their cores.
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from consort.report.draw.svg import Box, Point
+from consort.model import Platform, System
+from consort.report.draw.svg import Box, Point, plain
 
-TASK_HEIGHT, STUB_HEIGHT, IDLE_HEIGHT = 58.0, 36.0, 22.0
+_TASK_HEIGHT, _STUB_HEIGHT, IDLE_HEIGHT = 58.0, 36.0, 22.0
 COLUMN_WIDTH, CORE_HEAD, PROCESSOR_HEAD = 308.0, 40.0, 46.0
 PADDING, TASK_GAP, CORE_GAP = 10.0, 8.0, 26.0
 WIRE_WIDTH, WIRE_HEIGHT, WIRE_GAP = 204.0, 34.0, 10.0
@@ -20,7 +21,7 @@ DEVICE_HEIGHT, DEVICE_GAP = 34.0, 18.0
 
 
 @dataclass
-class Node:
+class _Node:
     """A task, or what a master does for one."""
 
     key: str
@@ -34,7 +35,7 @@ class Lane:
     """A core and its tasks."""
 
     core: str
-    nodes: list[Node]
+    nodes: list[_Node]
     box: Box = field(default_factory=lambda: Box(0, 0, 0, 0))
 
 
@@ -74,7 +75,7 @@ class Layout:
     wires: list[Wire]
     top: float
     left: float
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, _Node] = field(default_factory=dict)
     gaps: list[tuple[float, float]] = field(default_factory=list)
     devices: dict[tuple[str, int], Box] = field(default_factory=dict)
     """By name and gap: a device stands wherever a channel of it begins."""
@@ -192,7 +193,7 @@ class Layout:
                 self._from_device(wire)
 
     def _line(
-        self, wire: Wire, role: str, node: Node, place: Point, crossings: dict[tuple[int, int], int]
+        self, wire: Wire, role: str, node: _Node, place: Point, crossings: dict[tuple[int, int], int]
     ) -> None:
         """A line from a task to a channel; turned round for a reader."""
         to_right = node.column < wire.gap
@@ -241,3 +242,92 @@ def spread(wanted: list[float], distance: float, begin: float) -> list[float]:
             crowds[-2:] = [((a * m + b * n) / (m + n), m + n)]
     flat = [max(place, begin) for place, count in crowds for _ in range(count)]
     return [place + number * distance for number, place in enumerate(flat)]
+
+
+def columns_of(platform: Platform, system: System | None) -> list[Column]:
+    """A column for each processor, with its cores and what is placed on them."""
+    columns = []
+    for processor in platform.processors:
+        names = [n for n in platform.core_names() if platform.core(n).processor_name == processor]
+        used = [n for n in names if system is None or n in system.cores()]
+        # A platform may name more cores than anyone wants to see.
+        shown, idle = used[:16], [n for n in names if n not in used[:16]]
+        lanes = [Lane(name, _nodes(system, name) if system is not None else []) for name in shown]
+        column = Column(processor, lanes)
+        if idle:
+            word = "more" if system is None else "unused"
+            column.idle = f"{word}: {', '.join(idle)}" if len(idle) <= 4 else f"{len(idle)} more cores"
+        columns.append(column)
+    if system is not None and any(column.lanes for column in columns):
+        columns = [column for column in columns if column.lanes]
+    return columns
+
+
+def _nodes(system: System, core: str) -> list[_Node]:
+    nodes = [_Node(name, _TASK_HEIGHT) for name in system.tasks_on(core)]
+    mastered = [name for name, task in system.tasks.items() if task.master == core]
+    return [_Node(stub(name), _STUB_HEIGHT) for name in mastered] + nodes
+
+
+def stub(task: str) -> str:
+    """The key of a master's work for a task."""
+    return f"{task} (master)"
+
+
+def wires_of(system: System) -> list[Wire]:
+    """A wire for each channel between tasks, or from a device to a task."""
+    wires = []
+    for name, task in system.tasks.items():
+        if task.master is None:
+            continue
+        ends = [system.channel(f"{name}.{end}") for end in ("in", "out")]
+        sizes = [plain(channel.size) for channel in ends if channel.size is not None]
+        memories = list(dict.fromkeys(channel.memory for channel in ends if channel.memory is not None))
+        line = " · ".join(["mailboxes", *(["/".join(sizes)] if sizes else []), *memories])
+        lines = (f"{name}.in/.out", line)
+        wires.append(Wire(f"{name}.in/.out", lines, stub(name), [name], both_ways=True, kind="periodic"))
+    for name in system.channels:
+        if "." in name:
+            continue
+        channel, writer = system.channel(name), system.writer(name)
+        what: list[str] = [channel.implemented_by if channel.flow is None else f"flow {channel.flow}"]
+        if channel.size is not None:
+            many = f"{channel.capacity} × " if channel.capacity else ""
+            what.append(many + plain(channel.size))
+        what += [channel.memory] if channel.memory is not None else []
+        is_task = writer in system.tasks
+        readers = [reader for reader in system.readers(name) if reader in system.tasks]
+        if readers and writer is not None:
+            lines = (name, " · ".join(what))
+            device = None if is_task else writer
+            wires.append(Wire(name, lines, writer if is_task else None, readers, device, kind=channel.kind))
+    return wires + _played(system)
+
+
+def _played(system: System) -> list[Wire]:
+    """A wire for each device that a task reads or writes itself: a plant, a driver, a recording, a sink."""
+    wires = []
+    for task, described in system.tasks.items():
+        read, written = (
+            [part.partition(".")[0] for _, part in described.bound_to(key)] for key in ("reads", "writes")
+        )
+        for name in dict.fromkeys([*read, *written]):
+            device = system.devices.get(name)
+            if device is None:
+                continue
+            how = ("plant", "driver", "recording", "function", "sink")
+            facts = [word for word in how if getattr(device, word) is not None] or ["device"]
+            facts += [f"every {plain(device.period)}"] if device.period is not None else []
+            facts += [device.description] if device.description else []
+            both = name in read and name in written
+            wires.append(
+                Wire(
+                    f"{name} of {task}",
+                    (name, " · ".join(facts)),
+                    None if name in read else task,
+                    [task] if name in read else [],
+                    both_ways=both,
+                    plays=name,
+                )
+            )
+    return wires

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from consort.report.draw.style import DIM, EDGE, INK, PAPER
-from consort.report.draw.svg import Box, Canvas
+from consort.report.draw.svg import DIM, EDGE, INK, PAPER, Box, Canvas
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 720, 150, 70, 74, 40, 14
 _BEFORE, _AFTER = "#b8c4d0", "#0072b2"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few shapes that a diagram needs, as SVG text."""
+"""The few shapes that a diagram needs, as SVG text, and their colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,36 @@ from html import escape
 from itertools import pairwise
 
 from consort.model.quantities import Quantity
-from consort.report.draw.style import DARK, INK, TEXT
+
+INK, DIM, EDGE, PAPER = "#4a5561", "#57606a", "#9aa5b1", "#ffffff"
+PROCESSOR, STUB, MEMORY = "#f1f4f7", "#fafbfc", "#f7f4ec"
+# Fill and border of a task, by its execution.
+TASKS = {
+    "local": ("#e6f0fa", "#7fa8d1"),
+    "offloaded": ("#e9f5ea", "#7fb58a"),
+    "three-phase": ("#fdf0e1", "#d9a566"),
+}
+TEXT = "#1b1f24"
+CHAINS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#f0e442")
+KINDS = {"periodic": "#0072b2", "sporadic": "#009e73", "queue": "#d55e00", "subscription": "#cc79a7"}
+# Their counterparts on a dark page. The colours of chains and channels are unlike on both.
+_DARK = {
+    TEXT: "#e4e8ec",
+    INK: "#aab4bf",
+    DIM: "#9aa5b1",
+    EDGE: "#56616d",
+    PAPER: "#14171b",
+    PROCESSOR: "#1d2228",
+    STUB: "#191d22",
+    MEMORY: "#25221a",
+    "#e6f0fa": "#16283a",
+    "#7fa8d1": "#4f7eae",
+    "#e9f5ea": "#172c1c",
+    "#7fb58a": "#4f8a5c",
+    "#fdf0e1": "#35260f",
+    "#d9a566": "#a97a3e",
+}
+
 
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 Point = tuple[float, float]
@@ -165,7 +194,7 @@ class Canvas:
         )
         dark = "".join(
             f'[{part}="{light}"]{{{part}:{there}}}'
-            for light, there in DARK.items()
+            for light, there in _DARK.items()
             for part in ("fill", "stroke")
         )
         return (
