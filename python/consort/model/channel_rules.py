@@ -152,6 +152,26 @@ def _arrivals(view: View, system: System) -> Problems:
             yield from view.say(here, text, at_key=True)
         elif any(writer not in system.tasks for writer in writers.get(channel, ())):
             yield from _released_by_a_device(view, system, name, channel, list(readers.get(channel, ())))
+        elif (ring := _ring(system, writers, name))[:1] == [name]:
+            text = f"{' and '.join(map(repr, ring))} release one another, so that no job ever comes; write"
+            text += " 'period' for one of them"
+            yield from view.say(here, text)
+
+
+def _ring(system: System, writers: Ends, task: str) -> list[str]:
+    """The tasks that wait for one another's blocks, in the order of the description.
+
+    Empty where time releases one of them.
+    """
+    ring = [task]
+    while (arrival := system.tasks[ring[-1]].arrival) is not None:
+        writer = next(iter(writers.get(arrival, ())), None)
+        if writer == task:
+            return [name for name in system.tasks if name in ring]
+        if writer not in system.tasks or writer in ring:
+            break
+        ring.append(writer)
+    return []
 
 
 def _released_by_a_device(

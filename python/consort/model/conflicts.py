@@ -166,6 +166,12 @@ def _with_jitter(core: OnCore) -> Iterator[Use]:
     return core.where("jitter", on, lambda task: task.jitter.value)
 
 
+def _released(core: OnCore) -> Iterator[Use]:
+    for name, task in core.tasks.items():
+        if task.released_by == core.name:
+            yield Use(("tasks", name, "on" if task.master is None else "master"), name)
+
+
 THRESHOLD = "preemption_threshold"
 FEATURES: dict[str, Feature] = {
     THRESHOLD: _task(THRESHOLD, lambda task: task.preemption_threshold is not None),
@@ -206,9 +212,7 @@ FEATURES: dict[str, Feature] = {
     "three-phase tasks": _execution("three-phase"),
     "a three-phase task": _kinds(True),
     "a task that is not three-phase": _kinds(False),
-    "tasks released there": lambda core: core.where(
-        "on", core.tasks, lambda task: task.released_by == core.name
-    ),
+    "tasks released there": _released,
     "tasks computed for others": lambda core: core.where(
         "on", core.tasks, lambda task: task.execution == "offloaded" and task.on == core.name
     ),
@@ -507,15 +511,17 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "tasks offloaded from there",
-        "a three-phase task",
-        "{core} executes three-phase tasks, and nothing else may be on it",
-        refused=False,
+        "three-phase",
+        "the core {core!r} executes three-phase tasks and nothing else",
+        "name another master",
+        at_key=False,
     ),
     Row(
         "tasks released there",
         "tasks computed for others",
-        "{core} is a worker, and nothing else may be on it",
-        refused=False,
+        "the core {core!r} is a worker (task {other!r}), which does nothing else",
+        "name another core",
+        at_key=False,
     ),
     # Three-phase tasks.
     Row(

@@ -110,13 +110,6 @@ def _sleeping(policy: str, most: int) -> Feature:
     return found
 
 
-def _masters_of_three_phase_cores(plan: Plan) -> Iterator[Found]:
-    for name, core in plan.cores.items():
-        for task in core.tasks if core.policy == "three-phase" else ():
-            if plan.tasks[task].execution == "offloaded":
-                yield Found(("tasks", task, "master"), {"core": name})
-
-
 def _remote_states(true: Callable[[Plan, PlannedTask], object]) -> Feature:
     def found(plan: Plan) -> Iterator[Found]:
         for name, task in plan.tasks.items():
@@ -177,7 +170,6 @@ FEATURES: dict[str, Feature] = {
     "chains": _parts("chains"),
     "mode_changes": _changes,
     "platform without emulation": _no_board,
-    "master that is three-phase": _masters_of_three_phase_cores,
     "remote_state": _remote_states(lambda plan, task: True),
     "remote_state, with mode_changes": _remote_states(lambda plan, task: plan.changes is not None),
     "remote_state of a stand-in": _remote_states(
@@ -277,11 +269,6 @@ LACKS: tuple[Lack, ...] = (
         "on this machine the other jobs of {core!r} are in no order of deadlines while {away!r} sleeps for an"
         " answer; write 'wait: spin', or 'policy: fixed-priority'",
     ),
-    Lack(
-        "master that is three-phase",
-        EXECUTED,
-        "the core {core!r} executes three-phase tasks and nothing else; name another master",
-    ),
     # Resources that jobs hold, request and wait for.
     Lack(
         "resources",
@@ -335,7 +322,7 @@ LACKS: tuple[Lack, ...] = (
     ),
     Lack(
         "self_suspension of a three-phase task",
-        (SIMULATION,),
+        (SIMULATION, VIRTUAL),
         "a three-phase task executes without a stop; remove it",
     ),
     Lack("restart_worker", (BOARD,), "a board's worker is not started again; remove it"),

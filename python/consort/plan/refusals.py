@@ -146,14 +146,6 @@ class _Refusals:
                     f"the core {name!r} computes for a master, which a worker does by urgency, one job at a"
                     " time; write fixed-priority for it, or another core under 'on'",
                 )
-            if core.tasks and self.target.executes:
-                task = self.plan.tasks[core.tasks[0]]
-                key = "master" if task.worker is not None else "on"
-                yield self._at(
-                    ("tasks", task.name, key),
-                    f"the core {name!r} is a worker (task {core.serves[0]!r}), which does nothing else; name"
-                    " another core",
-                )
 
     def _dma(self) -> Iterator[BadInput]:
         chosen = {

@@ -34,6 +34,7 @@ from consort.run.modes import JudgedModes
 from consort.run.options import (
     Options,
     check_choice,
+    check_scale,
     configured,
     duration_of,
     planned_in_modes,
@@ -134,6 +135,7 @@ def build(system: System, progress: Progress, options: Options | None = None) ->
     plans = planned_in_modes(system, wanted)
     made = plans.whole
     check_choice(made, wanted)
+    check_scale(plans, wanted)
     away = [key for key in wanted.configurations or () if key.startswith("offloaded")]
     if away and not made.workers:
         raise BadInput(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -134,6 +134,37 @@ def check_choice(made: Plan, options: Options) -> None:
             file=made.file,
             field="run.configurations" if here else "--only",
         )
+
+
+def check_scale(plans: ModePlans, options: Options) -> None:
+    """`BadInput` where a stretched time is longer than the longest one: no executive counts so far."""
+    most = Duration.largest // options.time_scale
+    place, longest = max(_stretched(plans, options), key=lambda one: one[1])
+    if longest > most:
+        raise BadInput(
+            f"{options.time_scale} times {place}, {Duration.spelled(longest)}, is longer than 1000000s; write"
+            f" {Duration.largest // longest} or less",
+            file=plans.whole.file,
+            field="--time-scale",
+        )
+
+
+def _stretched(plans: ModePlans, options: Options) -> Iterator[tuple[str, int]]:
+    """The times that a scale stretches, each with its place."""
+    whole = plans.whole
+    yield "the run", duration_of(whole, options)
+    for made in plans.modes.values() or (whole,):
+        for name, task in made.tasks.items():
+            here = f"tasks.{name}"
+            yield f"{here}.{'min_interarrival' if task.sporadic else 'period'}", task.period_ps
+            yield f"{here}.deadline", task.deadline_ps
+            yield f"{here}.offset", task.offset_ps
+            yield f"{here}.jitter", task.jitter_ps
+            yield f"{here}.min_distances", max(task.min_distances_ps, default=0)
+    if whole.changes is not None:
+        yield "mode_changes.agreement", whole.changes.agreement_ps
+        yield "mode_changes.detection", whole.changes.detection_ps or 0
+        yield "mode_changes.requests", max((at for at, _ in whole.changes.requests), default=0)
 
 
 def _check_worker_faults(made: Plan, options: Options) -> None:

@@ -187,15 +187,18 @@ class TestRefusals:
 
     def test_a_worker_does_nothing_else(self) -> None:
         offloaded = {"on": "w-0", "master": "m-0", "execution": "offloaded"}
-        found = refused(system({"a": offloaded, "b": {"on": "w-0"}}), stand_ins=True)
-        assert found == [
+        with pytest.raises(BadDescription) as caught:
+            system({"a": offloaded, "b": {"on": "w-0"}})
+        assert [f"{problem.field}: {problem.message}" for problem in caught.value.problems] == [
             "tasks.b.on: the core 'w-0' is a worker (task 'a'), which does nothing else; name another core"
         ]
 
     def test_a_worker_is_no_master(self) -> None:
         first = {"on": "w-0", "master": "m-0", "execution": "offloaded"}
         second = {"on": "w-1", "master": "w-0", "execution": "offloaded"}
-        assert refused(system({"a": first, "b": second}), stand_ins=True) == [
+        with pytest.raises(BadDescription) as caught:
+            system({"a": first, "b": second})
+        assert [f"{problem.field}: {problem.message}" for problem in caught.value.problems] == [
             "tasks.b.master: the core 'w-0' is a worker (task 'a'), which does nothing else; name another"
             " core"
         ]
