@@ -14,6 +14,8 @@ from consort.model.view import Problems, View, typed
 @typed
 def distances_fit(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
+        if task.period is None and task.min_interarrival is None:
+            continue  # what is missing is said elsewhere
         key = "min_distances" if task.burst is None else "burst"
         place: Location = ("tasks", name, key)
         if task.burst is not None and task.min_distances:

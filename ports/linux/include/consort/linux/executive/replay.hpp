@@ -200,13 +200,19 @@ class Replay {
             return {};
         }
         Job next{};
+        // A task may have changed its core, and each core has its own place in the record.
+        const Job* served = nullptr;
         for (const Job& job : jobs) {
-            if (job.task == only_) {
-                next.seq = std::max(next.seq, job.seq + 1);
-                next.start = std::max(next.start, job.finish);
-                next.input = (job.status & job_status::unserved) == 0 ? row_after(job) : next.input;
+            if (job.task != only_) {
+                continue;
+            }
+            next.seq = std::max(next.seq, job.seq + 1);
+            next.start = std::max(next.start, job.finish);
+            if ((job.status & job_status::unserved) == 0 && (served == nullptr || job.seq > served->seq)) {
+                served = &job;
             }
         }
+        next.input = served == nullptr ? 0 : row_after(*served);
         next.task = static_cast<std::uint16_t>(only_);
         next.core = static_cast<std::uint16_t>(planned.core);
         // It may be the first one of its stay.
