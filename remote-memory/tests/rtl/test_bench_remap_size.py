@@ -30,3 +30,10 @@ def test_each_data_width_of_a_port_and_of_a_memory_has_a_row_with_its_size(monke
             row["masterwidth"],
         )
         assert row["provenance"] == "counted"
+    # Levels are rows' figures: the goal of a clock is that of the placed blocks.
+    assert [goal["name"] for goal in result.goals] == [
+        "cblock_luts",
+        "cblock_ramb36",
+        "cblock_cell_delay_default_flow",
+    ]
+    assert all("levels" in row for row in result.rows)
