@@ -304,8 +304,8 @@ ROWS: tuple[Row, ...] = (
         "AFFAF.",
         "executive",
         "A timer's lateness is in the bound of a core that sleeps, in all modes of a run if in one; where"
-        " nothing sleeps nothing is late. A core of several tasks sleeps whatever is written; under `hybrid`"
-        " the lateness is the margin.",
+        " nothing sleeps nothing is late. A core of several tasks sleeps whatever is written, and so does, in"
+        " plan and bound, one that shares a CPU of this machine; under `hybrid` the lateness is the margin.",
     ),
     _row("Run interference configurations", "names", "all that are possible", "..SA..", "prepare-linux"),
     _row("Run seed", "number", "1", ".AAAA.", "simulator", "The same seed has the same releases everywhere."),

@@ -99,6 +99,11 @@ class Prepared:
             part = restricted(made, cores) if len(parts) > 1 else made
             # In virtual time nothing is placed.
             placement = Placement({}, None, False) if virtual else place(part, cores, share=share)
+            if placement.shared:
+                # One that spun would keep the others from their CPU: bounds are of cores that sleep.
+                asleep = replace(options, time_base="sleep")
+                plans = configured(self.system, planned_in_modes(self.system, asleep), key, asleep)
+                part = plans.whole
             with _kept(scratch, name, len(parts)) if scratch else scratch_folder(options.root) as folder:
                 yield _record_part(
                     self,
@@ -294,7 +299,10 @@ def _faults(made: Plan, options: Options, duration_ns: int) -> list[dict[str, An
 def _shared(placement: Placement, sources: Sequence[str], others: Sequence[int]) -> list[str]:
     notes = []
     if placement.shared:
-        notes.append("cores of the system share this machine's CPUs: they disturb one another")
+        notes.append(
+            "cores of the system share this machine's CPUs: they disturb one another, and sleep until their"
+            " releases, as their bounds count"
+        )
     if sources and not others:
         notes.append(
             "the machine has no CPU to spare: interference shares the CPUs of the system's cores, and runs"

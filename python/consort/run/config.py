@@ -111,9 +111,9 @@ def run_config(
     }
 
 
-def _late_ns(core: PlannedCore, base: str) -> int:
+def _late_ns(core: PlannedCore) -> int:
     """How late a timer may wake a core: what its bounds count."""
-    if base == core.time_base == "hybrid":
+    if core.time_base == "hybrid":
         return 0
     return LATE_NS if core.timer_lateness_ps is None else -(-core.timer_lateness_ps // 1000)
 
@@ -143,13 +143,10 @@ class _Config:
     def time(self, picoseconds: int) -> int:
         return picoseconds * self.scale // 1000
 
-    def time_base_of(self, core: PlannedCore) -> str:
-        return "sleep" if self.placement.shared else core.time_base
-
     def core(self, core: PlannedCore, plan: Plan | None = None) -> dict[str, Any]:
         """`plan` is that of a mode, without it the whole one."""
         tasks = (plan or self.plan).tasks
-        base = self.time_base_of(core)
+        base = core.time_base
         restarts = any(tasks[name].restart_worker for name in core.serves)
         served = sum(1e12 / float(tasks[n].long_run_ps * self.scale) for n in core.serves)
         return {
@@ -157,7 +154,7 @@ class _Config:
             "cpu": self.placement.cpus.get(core.name, -1),
             "time_base": base,
             "margin_ns": max(MARGIN_NS, -(-(core.margin_ps or 0) // 1000)),
-            "late_ns": _late_ns(core, base),
+            "late_ns": _late_ns(core),
             "sleep_one_in": SLEEP_ONE_IN if base == "hybrid" or core.policy == "worker" else 0,
             "max_restarts": MAX_RESTARTS if restarts else 0,
             "ring_bytes": _ring(served * 44),

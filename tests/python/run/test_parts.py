@@ -12,8 +12,10 @@ import pytest
 from consort.judge import Expected
 from consort.model import load_system
 from consort.plan import plan
-from consort.run import flow
-from consort.run.options import restricted
+from consort.run import application, flow
+from consort.run.bounds import bounds_of
+from consort.run.config import Placement
+from consort.run.options import Options, planned_in_modes, restricted
 from consort.simulate.limits import simulated_limits
 
 DESCRIPTION = """\
@@ -58,4 +60,24 @@ def test_a_part_has_the_golden_outputs_of_its_own_tasks(tmp_path: Path, monkeypa
     part = restricted(plan(load_system(file), "linux"), PARTS["cd"])
     recording = flow.Recording("local-off", "local", part, tmp_path, [])
     prepared: Any = SimpleNamespace(described={}, golden=golden)
-    assert set(flow._expected(prepared, recording)) == {"c", "d"}
+    assert set(flow._expected(prepared, recording, None)) == {"c", "d"}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_cores_that_share_a_cpu_sleep_and_their_bounds_count_it(
+    tmp_path: Path, monkeypatch: Any, shared: bool
+) -> None:
+    file = tmp_path / "system.yaml"
+    file.write_text(DESCRIPTION.replace("time_base: sleep", "time_base: spin"), encoding="utf-8")
+    system = load_system(file)
+    options = Options(target="linux", time_scale=10)
+    monkeypatch.setattr(application, "place", lambda *_, **__: Placement({}, None, shared))
+    monkeypatch.setattr(application, "_record_part", lambda _, plans, *__: plans.whole)
+    whole = planned_in_modes(system, options).whole
+    made = application.Prepared(system, whole, file, {}, {}, {})
+    (found,) = made.recordings("local-off", options, lambda *_: None)
+    ran: Any = found
+    assert {core.time_base for core in ran.cores.values()} == {"sleep" if shared else "spin"}
+    late_ps = ran.cores["master-0"].timer_lateness_ps or 0
+    assert bool(late_ps) == shared
+    assert bounds_of(ran).bound("a", "response").ns == 1_000_000 + late_ps / 1000
