@@ -14,8 +14,8 @@ from consort.plan import plan, problems_of
 from consort.plan.meanings import CELLS, ROWS, TARGETS, page
 from consort.simulate.build import prepare
 from consort.simulate.modes import prepare_modes
+from keys_of_descriptions import DESCRIPTIONS, SCHEMA, SOURCES, WALK, all_keys, keys
 from loops import for_each
-from test_nothing_is_ignored import DESCRIPTIONS, SCHEMA, SOURCES, WALK, all_keys, keys
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "meanings.md"
 # The kernel's refusals are those of a board, which needs an emulator.
@@ -69,6 +69,52 @@ def test_every_key_has_one_row() -> None:
     assert len(described) == len({*described})
     wanted = {key for key in all_keys("System", SCHEMA, set()) if key.partition(".")[2] not in SOURCES}
     assert sorted(wanted ^ {*described}) == []
+
+
+# What an empty list, or a number of bytes, means.
+WRITTEN_OTHERWISE = {
+    "RemoteState.cache": "1MiB",
+    "Channel.to": "what tasks read and write",
+    "Golden.tolerance": "to the bit",
+    "Mode.overrides": "all tasks; nothing differs",
+    "Run.cpus": "the quietest",
+    "SystemDevice.description": "not said",
+    "System.targets": "the platform alone",
+    "Target.cores": "each keeps its own",
+    "Target.memories": "each keeps its own",
+    "Task.min_distances": "multiples of min_interarrival",
+    "Task.reads": "what channels say",
+    "Task.writes": "what channels say",
+}
+
+
+def absent_by_schema(part: str, key: str, schema: dict[str, Any]) -> str | None:
+    """What the schema says of a key that is absent; None: nothing."""
+    definition = SCHEMA if part == "System" else SCHEMA["$defs"][part]
+    if key in definition.get("required", ()):
+        return "required"
+    if "default" not in schema:
+        return None
+    default = schema["default"]
+    if default in ([], {}, ""):
+        return "nothing of it" if part == "System" and default == {} else "none"
+    if isinstance(default, dict):
+        return str(default["value"])
+    return "no" if default is False else str(default)
+
+
+def test_a_row_says_of_a_key_that_is_absent_what_the_schema_says() -> None:
+    wrong = []
+    for row in ROWS:
+        for name in row.keys:
+            part, _, key = name.partition(".")
+            properties = (SCHEMA if part == "System" else SCHEMA["$defs"][part])["properties"]
+            wanted = WRITTEN_OTHERWISE.get(name, absent_by_schema(part, key, properties[key]))
+            if wanted is not None and row.absent != wanted:
+                wrong.append((name, row.absent, wanted))
+            if wanted is None and row.absent == "required":
+                wrong.append((name, row.absent, "not required"))
+    assert wrong == []
 
 
 def test_a_row_of_unlike_meanings_says_why() -> None:
