@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One meaning, tried on random descriptions: what the analysis bounds, the simulator stays below; what the
-simulator does, the executive in virtual time does from the plan image, event by event, and so, too, where
-steps take longer than their worst case, or never end.
+simulator does, the executive in virtual time does from the plan image, event by event, with the blocks that
+jobs read and write, and so, too, where steps take longer than their worst case, or never end.
 
 `tests/python/goldens/campaign_of_meaning.py 100000` tries so many, from the parts of features.yaml, from the
 number `--first` on, and prints how often each part and each pair of parts was compared, and why others never
@@ -20,7 +20,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,9 @@ from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput
 from consort.model import Duration, Platform, System, load_system, system_from_data
 from consort.plan import ModePlans, Plan, PlannedTask, plan, plan_in_modes
-from consort.record.status import STATUS
+from consort.plan.recorded import carried
+from consort.record.status import OPERATIONS, STATUS
+from consort.record.status import SLICES as DOING
 from consort.run.build import reads_its_plan
 from consort.run.plan_image import EXECUTION, plan_image
 from consort.simulate.build import Prepared, prepare
@@ -286,6 +288,7 @@ class Found:
     bounds: int = 0
     jobs: int = 0
     slices: int = 0
+    operations: int = 0
     changes: int = 0
     differences: list[str] = field(default_factory=list)
     # Of executions in which steps overran: what became of jobs.
@@ -328,14 +331,88 @@ def _executed(
 ) -> tuple[Found, dict[str, Any], Prepared | PreparedModes]:
     """A simulation beside an execution of the same plans."""
     executed = _engine.run_plan(image, True)
+    made: Prepared | PreparedModes
     if plans.modes:
-        return _with_changes(case, system, plans, keeps, executed)
-    prepared = _prepared(plans.whole, keeps)
-    simulated = _engine.sim_run(prepared.engine, case.duration, case.seed, EXECUTION, ARRIVAL, True)
-    found = compared(simulated, executed)
-    found.differences += _unlike("figures", simulated["tasks"], executed["modes"][0])
-    found.differences += _unlike("stop", simulated["stopped"], executed["stopped"])
-    return found, simulated, prepared
+        found, simulated, made = _with_changes(case, system, plans, keeps, executed)
+    else:
+        made = _prepared(plans.whole, keeps)
+        simulated = _engine.sim_run(made.engine, case.duration, case.seed, EXECUTION, ARRIVAL, True)
+        found = compared(simulated, executed)
+        found.differences += _unlike("figures", simulated["tasks"], executed["modes"][0])
+        found.differences += _unlike("stop", simulated["stopped"], executed["stopped"])
+    if executed["stopped"] is None:
+        _compare_operations(found, plans.whole, simulated, executed)
+    return found, simulated, made
+
+
+def _compare_operations(
+    found: Found, made: Plan, simulated: dict[str, Any], executed: dict[str, Any]
+) -> None:
+    """The blocks that jobs read and write in virtual time beside those that follow from simulated jobs."""
+    expected = operations_of(made, simulated["jobs"].view(JOBS), simulated["slices"].view(SLICES))
+    rows = executed["operations"].view(OPERATION)
+    seen = sorted(zip(*(rows[key].tolist() for key in _OPERATION), strict=True))
+    found.operations += len(seen)
+    if seen != expected:
+        pairs = itertools.zip_longest(expected, seen)
+        first = next(pair for pair in pairs if pair[0] != pair[1])
+        found.differences.append(f"operation: expected {first[0]}, executed {first[1]}")
+
+
+# What is compared of an operation, and how it lies in memory (include/consort/task/job.hpp).
+_OPERATION = ("channel", "task", "seq", "kind", "sequence", "time")
+OPERATION = np.dtype(
+    [
+        ("time", "<i8"),
+        ("sequence", "<u8"),
+        ("seq", "<u4"),
+        ("task", "<u2"),
+        ("channel", "<u2"),
+        ("kind", "<u2"),
+        ("count", "<u2"),
+        ("reserved", "<u4"),
+    ]
+)
+
+
+def operations_of(
+    made: Plan, jobs: np.ndarray[Any, Any], slices: np.ndarray[Any, Any]
+) -> list[tuple[int, ...]]:
+    """The operations of jobs by counting: docs/explanation/simulator.md, "Chains".
+
+    A job reads the newest block that is there when it begins, a three-phase one when its load begins, and
+    under logical execution time when it is due. Its own is there when it ends, or at its deadline.
+    """
+    names = list(made.tasks)
+    loads = slices[slices["doing"] == DOING.index("load")]
+    begins = {(int(one["task"]), int(one["seq"])): int(one["begin"]) for one in loads}
+    by_task = {number: np.sort(jobs[jobs["task"] == number], order="seq") for number in range(len(names))}
+    wrote_nothing = STATUS["outputs_held"] | STATUS["unserved"]
+    found: list[tuple[int, ...]] = []
+    for place, channel in enumerate(carried(made)):
+        if channel.writer not in names:
+            continue  # no machine follows a device
+        writer, let = names.index(channel.writer), channel.communication == "let"
+        there = []
+        for job in by_task[writer]:
+            if job["status"] & wrote_nothing:
+                continue
+            at, late = int(job["finish"]), bool(let and job["finish"] > job["deadline"])
+            at = max(at, int(job["deadline"])) if let else at
+            kind = OPERATIONS.index("write-late" if late else "write")
+            there.append(at)
+            found.append((place, writer, int(job["seq"]), kind, len(there), at + 1))
+        blocks = np.sort(np.array(there, dtype=np.int64))
+        for name in channel.readers:
+            reader = names.index(name)
+            for job in by_task[reader]:
+                if job["status"] & STATUS["unserved"]:
+                    continue
+                begin = begins.get((reader, int(job["seq"])), int(job["start"]))
+                at = int(job["release"]) if let else begin
+                newest = int(np.searchsorted(blocks, at, side="right"))
+                found.append((place, reader, int(job["seq"]), OPERATIONS.index("read"), newest, at + 1))
+    return sorted(found)
 
 
 def _overrunning(plans: ModePlans, case: Case) -> ModePlans:
@@ -360,6 +437,7 @@ def _add_faults(found: Found, faulty: Found, simulated: dict[str, Any], case: Ca
     found.differences += [f"with overruns of {dict(case.overruns)}: {one}" for one in faulty.differences]
     found.jobs += faulty.jobs
     found.slices += faulty.slices
+    found.operations += faulty.operations
     found.changes += faulty.changes
     status = simulated["jobs"].view(JOBS)["status"]
     found.faults.update(name for name, bit in STATUS.items() if (status & bit).any())
@@ -559,6 +637,7 @@ class Counts:
     bounds: int = 0
     jobs: int = 0
     slices: int = 0
+    operations: int = 0
     changes: int = 0
     levels: collections.Counter[str] = field(default_factory=collections.Counter)
     executed: collections.Counter[tuple[str, ...]] = field(default_factory=collections.Counter)
@@ -576,7 +655,7 @@ class Counts:
             self.held.update(pairs)
         elif len(one.features) == 2:
             self.why.setdefault(one.features, found.why)
-        for count in ("bounds", "jobs", "slices", "changes"):
+        for count in ("bounds", "jobs", "slices", "operations", "changes"):
             setattr(self, count, getattr(self, count) + getattr(found, count))
         self.faults += found.faults
 
@@ -591,20 +670,23 @@ class Counts:
     def __str__(self) -> str:
         return (
             f"{self.tried:,} descriptions: {', '.join(f'{self.levels[one]:,} {one}' for one in LEVELS)};"
-            f" {self.jobs:,} jobs, {self.slices:,} slices, {self.changes:,} changes of mode,"
+            f" {self.jobs:,} jobs, {self.slices:,} slices, {self.operations:,} operations of channels,"
+            f" {self.changes:,} changes of mode,"
             f" {self.bounds:,} bounds; with steps that overran, descriptions with jobs that were: "
             + ", ".join(f"{name} {count:,}" for name, count in sorted(self.faults.items()))
         )
 
 
-def campaign(numbers: Iterable[int]) -> Counts:
-    """Tries descriptions; `AssertionError` at the first difference."""
+def campaign(numbers: Iterable[int], seen: Callable[[Counts], None] | None = None) -> Counts:
+    """Tries descriptions; `AssertionError` at the first difference. `seen` is called after each one."""
     counts = Counts()
     for number in numbers:
         one = case(number)
         found = tried(one)
         assert not found.differences, "\n".join([str(one), *found.differences])
         counts.add(one, found)
+        if seen is not None:
+            seen(counts)
     return counts
 
 
@@ -613,11 +695,18 @@ def main() -> int:
     parser.add_argument("descriptions", type=int)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
+    pairs_executed()  # tries each part alone, once
     begin = time.process_time()
-    counts = campaign(range(options.first, options.first + options.descriptions))
+
+    def progress(counts: Counts) -> None:
+        if counts.tried % 1000 == 0:
+            speed = counts.tried / (time.process_time() - begin)
+            print(f"{counts.tried:,} tried, {speed:.0f} a second of one core", file=sys.stderr, flush=True)
+
+    counts = campaign(range(options.first, options.first + options.descriptions), progress)
     print(counts)
-    print(f"ignored by the simulator: {', '.join(ignored()) or 'nothing'}")
     print(f"{counts.tried / (time.process_time() - begin):.0f} descriptions a second of one core")
+    print(f"ignored by the simulator: {', '.join(ignored()) or 'nothing'}")
     for size, what in ((1, "parts"), (2, "pairs")):
         every = list(itertools.combinations(sorted(FEATURES), size))
         often = sum(counts.executed[one] >= 10 for one in every)

@@ -51,6 +51,11 @@ CORES: Mapping[str, Callable[[ROWS], ROWS]] = {
     "requests are served in their order": lambda row: {"service": "fifo"},
 }
 
+CHANNELS: Mapping[str, Callable[[ROWS], ROWS]] = {
+    "blocks are there when their jobs end": lambda row: {"let": False},
+    "blocks are there at deadlines": lambda row: {"let": True},
+}
+
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -78,6 +83,15 @@ def image_has_first_modes(*keys: str) -> Patch:
         return row | {key: known[key] for key in keys}
 
     return lambda patch: patch.setattr(plan_image._Image, "_task", wrong)
+
+
+def image_has_fewer_ends(patch: pytest.MonkeyPatch) -> None:
+    right = plan_image._Image._ends_of
+
+    def wrong(self: Any, task: PlannedTask) -> Any:
+        return right(self, task)[1:] if task.reads else right(self, task)
+
+    patch.setattr(plan_image._Image, "_ends_of", wrong)
 
 
 def simulator_ignores(**known: Any) -> Patch:
@@ -128,6 +142,8 @@ def mutants() -> dict[str, Patch]:
     return {
         **{f"image: {name}": image_says("_task", change) for name, change in TASKS.items()},
         **{f"image: {name}": image_says("_core", change) for name, change in CORES.items()},
+        **{f"image: {name}": image_says("_channel", change) for name, change in CHANNELS.items()},
+        "image: a task reads one channel less": image_has_fewer_ends,
         "image: a first mode's times": image_has_first_modes("period", "bcet", "wcet"),
         "image: a first mode's wcet": image_has_first_modes("bcet", "wcet"),
         "image: a first mode's rank": image_has_first_modes("rank", "threshold"),
@@ -171,7 +187,7 @@ def found_within(descriptions: int) -> bool:
 @pytest.mark.representative
 def test_a_hundred_descriptions_mean_one_thing() -> None:
     counts = meaning.campaign(range(100))
-    assert counts.compared > 30 and counts.bounds > 300 and counts.jobs > 1000
+    assert counts.compared > 30 and counts.bounds > 300 and counts.jobs > 1000 and counts.operations > 1000
     assert {"deadline_misses", "outputs_held", "unserved"} <= counts.faults.keys()
 
 
