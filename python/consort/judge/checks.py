@@ -13,7 +13,7 @@ from consort.base.units import jobs_of, microseconds, number, times
 from consort.judge.bounds import Bounds
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.executed import Executed
-from consort.judge.rows import alone
+from consort.judge.rows import all_alone
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.verdict import Check, Row
@@ -51,34 +51,46 @@ def executions(
     host takes counts as execution: where `stops` explain an excess, it may be the machine's.
     """
     checks = []
-    for place, facts in enumerate(samples.system.tasks):
-        allowed = limits.wcets.get(facts.name, executes_ns(facts))
-        if allowed is None:
+    tasks = samples.system.tasks
+    wcets = [limits.wcets.get(task.name, executes_ns(task)) for task in tasks]
+    least = interrupted.least
+    ns = samples.ns(samples.jobs["compute"].astype(np.int64))
+    ns = np.where(least > 0, least, ns)
+    counted = (all_alone(samples) & ~found.disturbed & (ns > 0)) | (least > 0)
+    longest_allowed = np.array([np.inf if ns is None else ns * (1 + 1e-9) for ns in wcets])
+    over = counted & (ns > longest_allowed[samples.task])
+    columns = zip(
+        tasks,
+        wcets,
+        samples.count(counted),
+        samples.count(over),
+        samples.largest(np.where(counted, ns, -np.inf)),
+        strict=True,
+    )
+    for place, (facts, allowed, jobs, longer, most) in enumerate(columns):
+        if allowed is None or not jobs:
             continue
-        rows = samples.rows_of(place)
-        ns = samples.ns(samples.jobs["compute"][rows].astype(np.int64))
-        least = interrupted.least[rows]
-        ns = np.where(least > 0, least, ns)
-        counted = (alone(samples, place) & ~found.disturbed[rows] & (ns > 0)) | (least > 0)
-        over = counted & (ns > allowed * (1 + 1e-9))
-        if not counted.any():
-            continue
-        longest = microseconds(float(ns[counted].max()))
-        if over.any():
+        longest = microseconds(most)
+        hidden = False
+        if longer:
+            rows = samples.rows_of(place)
+            above = rows[over[rows]]
             text = (
                 f"{facts.name} executed for longer than its WCET of {microseconds(allowed)} µs in"
-                f" {number(int(over.sum()))} of {number(int(counted.sum()))} undisturbed jobs, first in job"
-                f" {int(samples.jobs['seq'][rows[over]][0])}; longest {longest} µs"
+                f" {number(longer)} of {number(jobs)} undisturbed jobs, first in job"
+                f" {int(samples.jobs['seq'][above[0]])}; longest {longest} µs"
             )
-            if (least > 0).any():
+            if (least[rows] > 0).any():
                 text += ", without what interrupts can have taken"
+            hidden = stops is not None and stops.explain(
+                ns[above] - allowed, float(ns[rows[counted[rows]]].sum())
+            )
         else:
             text = (
                 f"{facts.name} executed for at most {longest} µs of its WCET of {microseconds(allowed)} µs in"
-                f" {number(int(counted.sum()))} undisturbed jobs"
+                f" {number(jobs)} undisturbed jobs"
             )
-        hidden = stops is not None and stops.explain(ns[over] - allowed, float(ns[counted].sum()))
-        checks.append(Check("execution times", not over.any(), text, by="machine" if hidden else "system"))
+        checks.append(Check("execution times", not longer, text, by="machine" if hidden else "system"))
     return checks
 
 
@@ -108,7 +120,9 @@ def remote_states(samples: Samples, limits: Bounds) -> list[Check]:
 
 def releases(samples: Samples, found: Disturbances) -> list[Check]:
     """Jobs begin when they are released and their core is free."""
-    checks = []
+    checks: list[Check] = []
+    if not found.late.any():
+        return checks
     for place, core in enumerate(samples.system.cores):
         late = found.late & (samples.jobs["core"] == place)
         if late.any():

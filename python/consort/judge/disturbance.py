@@ -99,6 +99,10 @@ def disturbances(
     gaps = {
         core: _recorded(events, core, int(awaited[core]), ticks_per_ns, environment) for core in range(cores)
     }
+    if not wake_ups and not counted and not any(mine.begin.size for mine in gaps.values()):
+        # No machine takes part in simulated time.
+        none = np.zeros(jobs.size, dtype=np.bool_)
+        return Disturbances(none, none, gaps)
     spans = _Spans(jobs, system, ticks_per_ns)
     late = np.zeros(jobs.size, dtype=np.bool_)
     for core, others in (_sharing(system) if wake_ups or counted else {}).items():

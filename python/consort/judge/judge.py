@@ -80,7 +80,7 @@ def judge(
         stops = replace(stops, seen_ns=_untraced(found, samples), seen_for_ns=seen_for_ns)
     wrong, errors, beside = _outputs(samples, expected or {})
     endless = _not_finite(samples, expected or {}, beside, wrong)
-    counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))
+    counts = _counts(samples, found.disturbed)
     rows, ways = figures.rows_of(samples, limits, found, provenance, stops)
     checks = (
         # The time of an emulator that does not count is the emulating machine's: no WCET is held against it.
@@ -178,23 +178,36 @@ def _outputs(
     return bits, errors, beside
 
 
-def _count(samples: Samples, number: int, disturbed: NDArray[np.bool_]) -> TaskCount:
-    rows = samples.rows_of(number)
-    status = samples.jobs["status"][rows]
-    endless = ~np.isfinite(samples.response[rows])
+def _counts(samples: Samples, disturbed: NDArray[np.bool_]) -> tuple[TaskCount, ...]:
+    """The counts of all tasks."""
+    status = samples.status
+    endless = ~np.isfinite(samples.response)
     missed = ((status & STATUS["deadline_misses"]) != 0) | endless
-    touched = disturbed[rows]
-    return TaskCount(
-        task=samples.system.tasks[number].name,
-        planned=samples.planned(number),
-        released=int(rows.size),
-        on_time=int(np.count_nonzero(~missed)),
-        late=int(np.count_nonzero(missed & ~endless)),
-        unserved=int(np.count_nonzero(endless)),
-        disturbed=int(np.count_nonzero(touched)),
-        disturbed_misses=int(np.count_nonzero(touched & missed)),
-        causes=miss_causes(status, missed & ~touched),
+    blamed = missed & ~disturbed
+    columns = zip(
+        *map(
+            samples.count,
+            (missed | True, ~missed, missed & ~endless, endless, disturbed, disturbed & missed, blamed),
+        ),
+        strict=True,
     )
+    counts = []
+    for number, (released, on_time, late, unserved, touched, excused, own) in enumerate(columns):
+        rows = samples.rows_of(number) if own else ()
+        counts.append(
+            TaskCount(
+                task=samples.system.tasks[number].name,
+                planned=samples.planned(number),
+                released=released,
+                on_time=on_time,
+                late=late,
+                unserved=unserved,
+                disturbed=touched,
+                disturbed_misses=excused,
+                causes=miss_causes(status[rows], blamed[rows]) if own else {},
+            )
+        )
+    return tuple(counts)
 
 
 def _untraced(found: Disturbances, samples: Samples) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,7 @@ def rows_of(
     `stops`: how the machine stops its cores, where that was watched.
     """
     make = _Maker(limits, provenance, samples.system.facts.time_scale, stops)
-    rows = []
-    for number in range(len(samples.system.tasks)):
-        rows += _of_task(samples, number, found, make)
+    rows = _of_tasks(samples, found, make)
     for number in range(len(samples.system.channels)):
         rows += _age(samples, number, found, make)
         rows += _delivery(samples, number, found, make)
@@ -109,6 +107,17 @@ def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
     return single & by_plan
 
 
+def all_alone(samples: Samples) -> Mask:
+    """The same of all jobs, in the order of the table."""
+    if samples.record.manifest.clock.provenance == "simulated":
+        by_plan: Mask = (samples.status & STATUS["local_fallbacks"]) == 0
+        return by_plan
+    found = np.zeros(samples.jobs.size, dtype=np.bool_)
+    for number in range(len(samples.system.tasks)):
+        found[samples.rows_of(number)] = alone(samples, number)
+    return found
+
+
 class _Maker:
     """Makes rows: finds the bound, the simulated maximum and the outcome of each."""
 
@@ -149,11 +158,8 @@ class _Maker:
         `behind`: how much of each is a wait behind blocks that a disturbance left in a channel. Without it a
         sample has to hold all the same.
         """
-        # No execution is stretched.
-        scale = 1 if quantity == "compute" else self._scale
-        bound = bound or self._limits.bound(subject, quantity)
-        simulated = self._limits.maximum(subject, quantity)
-        limit = None if bound.ns is None else bound.ns * scale
+        bound = bound or self.bound(subject, quantity)
+        limit = self.limit(quantity, bound)
         over = np.zeros(ns.size, dtype=np.bool_) if limit is None else ns > limit * (1 + _ROUNDING)
         late = np.zeros(ns.size, dtype=np.bool_) if missed is None else missed
         if required is not None:
@@ -176,22 +182,15 @@ class _Maker:
             outcome = "above bound"
         elif over.any() or late.any():
             outcome = "disturbed"
-        elif limit is None and required is None:
-            outcome = "no bound"
         else:
-            outcome = "holds"
-        return Row(
-            subject=subject,
-            kind=kind,
-            quantity=quantity,
+            outcome = _unless_wrong(limit, required)
+        return self._row(
+            subject,
+            kind,
+            quantity,
+            bound,
             seen=float(ns.max()) if ns.size else None,
             undisturbed=float(ns[undisturbed].max()) if undisturbed.any() else None,
-            provenance=self._provenance,
-            bound=limit,
-            bound_source=bound.source,
-            missing=bound.missing,
-            simulated=None if simulated is None or simulated.ns is None else simulated.ns * scale,
-            simulated_source="" if simulated is None else simulated.source,
             required=required,
             count=int(ns.size),
             above=int(np.count_nonzero(over & undisturbed)),
@@ -200,6 +199,65 @@ class _Maker:
             note=note,
             disturbed=int(np.count_nonzero(~undisturbed)),
             left_behind=int(np.count_nonzero(left)),
+        )
+
+    def row_of_right(
+        self,
+        subject: str,
+        quantity: Quantity,
+        largest: float,
+        count: int,
+        *,
+        required: float | None = None,
+        bound: Limit,
+        note: str = "",
+    ) -> Row:
+        """The row of a task of whose jobs, so many, none was disturbed or wrong."""
+        limit = self.limit(quantity, bound)
+        outcome = _unless_wrong(limit, required)
+        return self._row(
+            subject,
+            "task",
+            quantity,
+            bound,
+            seen=largest,
+            undisturbed=largest,
+            required=required,
+            count=count,
+            above=0,
+            late=0,
+            outcome="not judged" if self._provenance == "emulated" else outcome,
+            note=note,
+        )
+
+    def bound(self, subject: str, quantity: Quantity) -> Limit:
+        return self._limits.bound(subject, quantity)
+
+    def limit(self, quantity: Quantity, bound: Limit) -> float | None:
+        """The bound in the time of the run [ns]: no execution is stretched."""
+        return None if bound.ns is None else bound.ns * (1 if quantity == "compute" else self._scale)
+
+    def _row(
+        self,
+        subject: str,
+        kind: Literal["task", "channel", "chain"],
+        quantity: Quantity,
+        bound: Limit,
+        **figures: Any,
+    ) -> Row:
+        scale = 1 if quantity == "compute" else self._scale
+        simulated = self._limits.maximum(subject, quantity)
+        return Row(
+            subject=subject,
+            kind=kind,
+            quantity=quantity,
+            provenance=self._provenance,
+            bound=self.limit(quantity, bound),
+            bound_source=bound.source,
+            missing=bound.missing,
+            simulated=None if simulated is None or simulated.ns is None else simulated.ns * scale,
+            simulated_source="" if simulated is None else simulated.source,
+            **figures,
         )
 
     def _stopped(
@@ -221,34 +279,78 @@ class _Maker:
         return self._stops.explain(np.maximum(took - allowed, 0.0), float(exposed))
 
 
-def _of_task(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
-    facts = samples.system.tasks[number]
-    rows = samples.rows_of(number)
-    # Whole rows are long: only what is looked at is gathered.
-    jobs = {name: samples.jobs[name][rows] for name in ("status", "compute", "sent", "received")}
-    quiet = ~found.disturbed[rows]
-    response = samples.response[rows]
-    missed = ((jobs["status"] & STATUS["deadline_misses"]) != 0) | ~np.isfinite(response)
-    deadline = samples.system.ns(facts.deadline_ps)
-    made = [make.row(facts.name, "task", "response", response, quiet, required=deadline, missed=missed)]
+def _unless_wrong(limit: float | None, required: float | None) -> Outcome:
+    """The outcome where no sample is wrong."""
+    return "no bound" if limit is None and required is None else "holds"
+
+
+def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
+    """The rows of all tasks.
+
+    What most tasks have, jobs of which none is disturbed or too long, is found of all of them together; the
+    jobs of the others are looked at task by task.
+    """
+    tasks, status = samples.system.tasks, samples.status
+    response, compute = samples.response, samples.jobs["compute"].astype(np.int64)
+    missed = ((status & STATUS["deadline_misses"]) != 0) | ~np.isfinite(response)
     # For jobs that others interrupted only the time from begin to end is known, not their execution.
-    computed = (jobs["compute"] > 0) & alone(samples, number)
-    interrupted = int(np.count_nonzero(jobs["compute"] > 0)) - int(np.count_nonzero(computed))
-    plural = "" if interrupted == 1 else "s"
-    note = f"without {interrupted} job{plural} that others interrupted" if interrupted else ""
-    ns = samples.ns(jobs["compute"][computed].astype(np.int64))
-    wcet = make.wcet(facts.name, executes_ns(facts))
-    if ns.size:
-        made.append(make.row(facts.name, "task", "compute", ns, quiet[computed], bound=wcet, note=note))
+    begun = compute > 0
+    computed = begun & all_alone(samples)
+    executed = samples.ns(compute)
     exchanged = (
-        (jobs["sent"] > 0)
-        & (jobs["received"] > 0)
-        & ((jobs["status"] & (STATUS["outputs_held"] | STATUS["local_fallbacks"])) == 0)
+        (samples.jobs["sent"] > 0)
+        & (samples.jobs["received"] > 0)
+        & ((status & (STATUS["outputs_held"] | STATUS["local_fallbacks"])) == 0)
     )
-    if exchanged.any():
-        ticks = {name: jobs[name][exchanged].astype(np.int64) for name in ("sent", "received", "compute")}
-        ns = samples.ns(ticks["received"] - ticks["sent"] - ticks["compute"])
-        made.append(make.row(facts.name, "task", "communication", ns, quiet[exchanged]))
+    deadlines = [samples.system.ns(task.deadline_ps) for task in tasks]
+    bounds = [make.bound(task.name, "response") for task in tasks]
+    wcets = [make.wcet(task.name, executes_ns(task)) for task in tasks]
+
+    def longer(ns: NDArray[np.float64], *limits: Sequence[float | None]) -> Mask:
+        shortest = np.array(
+            [min(np.inf if one is None else one for one in some) for some in zip(*limits, strict=True)]
+        )
+        wrong: Mask = ns > (shortest * (1 + _ROUNDING))[samples.task]
+        return wrong
+
+    ends = [make.limit("response", bound) for bound in bounds]
+    wrong = found.disturbed | missed | longer(response, deadlines, ends)
+    wrong_compute = computed & (found.disturbed | longer(executed, [wcet.ns for wcet in wcets]))
+    columns = zip(
+        samples.count(wrong | True),
+        samples.count(wrong),
+        samples.largest(response),
+        samples.count(begun),
+        samples.count(computed),
+        samples.count(wrong_compute),
+        samples.largest(np.where(computed, executed, -np.inf)),
+        samples.count(exchanged),
+        strict=True,
+    )
+    made = []
+    for number, (jobs, bad, longest, having, known, bad_compute, most, answered) in enumerate(columns):
+        name, deadline = tasks[number].name, deadlines[number]
+        rows = samples.rows_of(number)
+        if jobs and not bad:
+            row = make.row_of_right(name, "response", longest, jobs, required=deadline, bound=bounds[number])
+        else:
+            ns, quiet = response[rows], ~found.disturbed[rows]
+            row = make.row(name, "task", "response", ns, quiet, required=deadline, missed=missed[rows])
+        made.append(row)
+        interrupted = having - known
+        plural = "" if interrupted == 1 else "s"
+        note = f"without {interrupted} job{plural} that others interrupted" if interrupted else ""
+        if known and not bad_compute:
+            made.append(make.row_of_right(name, "compute", most, known, bound=wcets[number], note=note))
+        elif known:
+            mine = rows[computed[rows]]
+            ns, undisturbed = executed[mine], ~found.disturbed[mine]
+            made.append(make.row(name, "task", "compute", ns, undisturbed, bound=wcets[number], note=note))
+        if answered:
+            mine = rows[exchanged[rows]]
+            ticks = {field: samples.jobs[field][mine].astype(np.int64) for field in ("sent", "received")}
+            ns = samples.ns(ticks["received"] - ticks["sent"] - compute[mine])
+            made.append(make.row(name, "task", "communication", ns, ~found.disturbed[mine]))
     return made
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE, unended
-from consort.record.grouped import rows_by
+from consort.record.grouped import counts_by, maxima_by, rows_by
 from consort.record.ran import PLAN_FILE, Ran
 from consort.record.raw import MANIFEST, RawRun, RawTable
 from consort.record.status import OPERATIONS
@@ -69,6 +70,23 @@ class Samples:
         )
 
     @cached_property
+    def task(self) -> NDArray[Any]:
+        """The number of each job's task."""
+        return np.ascontiguousarray(self.jobs["task"])
+
+    @cached_property
+    def status(self) -> NDArray[Any]:
+        return np.ascontiguousarray(self.jobs["status"])
+
+    def count(self, mask: NDArray[np.bool_]) -> list[int]:
+        """How many of the marked jobs each task has."""
+        return counts_by(self.task, mask, len(self.system.tasks))
+
+    def largest(self, values: NDArray[np.float64]) -> list[float]:
+        """The largest of the jobs' values, for each task; -inf for one without jobs."""
+        return maxima_by(self.task, values, len(self.system.tasks))
+
+    @cached_property
     def response(self) -> NDArray[np.float64]:
         """The response of each job, in ns; inf if it did not end."""
         ticks = self.jobs["finish"].astype(np.int64) - self.jobs["release"].astype(np.int64)
@@ -87,9 +105,9 @@ class Samples:
         return np.searchsorted(begins, ticks.astype(np.int64), side="right")
 
     @cached_property
-    def _by_task(self) -> list[NDArray[np.int64]]:
-        order = np.argsort(self.jobs["seq"], kind="stable")
-        return [order[rows] for rows in rows_by(self.jobs["task"][order], len(self.system.tasks))]
+    def _by_task(self) -> Sequence[NDArray[np.int64]]:
+        seq = np.ascontiguousarray(self.jobs["seq"])
+        return rows_by(self.task, len(self.system.tasks), seq)
 
     def rows_of(self, task: int) -> NDArray[np.int64]:
         """The rows of a task's jobs, in the order of their numbers."""

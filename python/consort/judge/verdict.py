@@ -27,6 +27,8 @@ Outcome = Literal[
     "cannot be shown",
 ]
 
+# Types of which a record keeps the values unchanged: nearly all that a verdict on many tasks holds.
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
 # The machine may disturb this share of a task's jobs before nothing is known of them.
 UNDECIDED_ABOVE = 0.1
 
@@ -165,13 +167,17 @@ def as_data(
     """The verdict as run.json keeps it; an infinite time is the text "inf"."""
 
     def plain(value: Any) -> Any:
+        if type(value) in _AS_THEY_ARE:
+            return value
         if isinstance(value, float):
             return "inf" if value == float("inf") else value
         if isinstance(value, list | tuple):
             return [plain(inner) for inner in value]
         if is_dataclass(value):
             value = vars(value)
-        return {key: plain(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+        if not isinstance(value, dict):
+            return value
+        return {key: inner if type(inner) in _AS_THEY_ARE else plain(inner) for key, inner in value.items()}
 
     found: dict[str, Any] = plain(
         {

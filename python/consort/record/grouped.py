@@ -11,8 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def rows_by(column: NDArray[Any], count: int) -> Sequence[NDArray[np.int64]]:
-    """The positions of each number below `count` in a column, in ascending order."""
+def rows_by(
+    column: NDArray[Any], count: int, then: NDArray[Any] | None = None
+) -> Sequence[NDArray[np.int64]]:
+    """The positions of each number below `count` in a column: in the order of `then`, or ascending."""
     order = np.argsort(column, kind="stable")
-    ends = np.searchsorted(column[order], np.arange(count + 1))
-    return [order[begin:end] for begin, end in pairwise(ends)]
+    numbers = column[order]
+    if then is not None:
+        # Nearly always they lie so, and need no second order.
+        following = then[order]
+        if ((following[1:] < following[:-1]) & (numbers[1:] == numbers[:-1])).any():
+            order = np.lexsort((then, column))
+    ends = np.searchsorted(numbers, np.arange(count + 1))
+    return [order[begin:end] for begin, end in pairwise(ends.tolist())]
+
+
+def counts_by(column: NDArray[Any], mask: NDArray[np.bool_], count: int) -> list[int]:
+    """How many of the marked rows have each number below `count`."""
+    found: list[int] = np.bincount(column[mask], minlength=count).tolist()
+    return found
+
+
+def maxima_by(column: NDArray[Any], values: NDArray[np.float64], count: int) -> list[float]:
+    """The largest of the values of the rows that have each number below `count`; -inf where there is none."""
+    largest = np.full(count, -np.inf)
+    np.maximum.at(largest, column, values)
+    found: list[float] = largest.tolist()
+    return found
