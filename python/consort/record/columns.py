@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
-from consort.record.grouped import rows_by
+from consort.record.grouped import counts_by, rows_by
 from consort.record.ran import Ran
 from consort.record.raw import Clock, RawTable
 from consort.record.status import (
@@ -38,11 +38,15 @@ JOB_FIELDS = ("release", "start", "sent", "received", "finish", "compute", "seq"
 Mask = NDArray[np.bool_]
 
 
+ALL = slice(None)
+
+
 @dataclass(frozen=True)
 class Column:
     """One column of the final table; `absent` marks the rows that have no value.
 
-    With `names` the values are positions in that list, and the table holds the names.
+    With `names` the values are positions in that list, and the table holds the names. With `since` they are
+    ticks, which become nanoseconds since that tick where they are asked for: of a large table that is a part.
     """
 
     name: str
@@ -51,19 +55,35 @@ class Column:
     kind: str = ""
     absent: Mask | None = None
     names: tuple[str, ...] | None = None
+    since: int | None = None
+    ticks_per_second: float = 1e9
+
+    @property
+    def there(self) -> Mask:
+        """A mask of the rows that have a value."""
+        return np.ones(self.values.size, dtype=np.bool_) if self.absent is None else ~self.absent
+
+    def part(self, rows: slice | NDArray[np.int64] = ALL) -> NDArray[Any]:
+        """The values of some rows, present or not."""
+        found = np.ascontiguousarray(self.values[rows])
+        if self.since is None:
+            return found
+        # Rows without a time wrap around here; they are masked.
+        return to_ns((found - np.uint64(self.since)).view(np.int64), self.ticks_per_second)
 
     def present(self, rows: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The values that there are, of all rows or of those at the given positions."""
         if self.absent is None:
-            return self.values if rows is None else self.values[rows]
-        return self.values[~self.absent if rows is None else rows[~self.absent[rows]]]
+            return self.part(ALL if rows is None else rows)
+        return self.part(np.flatnonzero(~self.absent) if rows is None else rows[~self.absent[rows]])
 
-    def arrow(self) -> pa.Array:
+    def arrow(self, rows: slice = ALL) -> pa.Array:
+        values, absent = self.part(rows), None if self.absent is None else self.absent[rows]
         if self.names is None:
-            return pa.array(self.values, mask=self.absent)
+            return _array(values, absent)
         # Positions beyond the list are null: the row belongs to none of the named.
-        beyond = self.values >= len(self.names)
-        positions = pa.array(np.where(beyond, 0, self.values).astype(np.int32), mask=beyond)
+        beyond = values >= len(self.names)
+        positions = _array(np.where(beyond, 0, values).astype(np.int32), beyond)
         return pa.DictionaryArray.from_arrays(positions, pa.array(list(self.names), pa.string()))
 
 
@@ -95,9 +115,9 @@ class Converted:
     def column(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
 
-    def arrow(self, provenance: str) -> pa.Table:
-        """The Arrow table; each field's metadata names its unit, kind and provenance."""
-        arrays = [column.arrow() for column in self.columns]
+    def arrow(self, provenance: str, rows: slice = ALL) -> pa.Table:
+        """The Arrow table of some rows; each field's metadata names its unit, kind and provenance."""
+        arrays = [column.arrow(rows) for column in self.columns]
         fields = [
             pa.field(
                 column.name,
@@ -110,6 +130,17 @@ class Converted:
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
+def _array(values: NDArray[Any], absent: Mask | None) -> pa.Array:
+    """The values as they lie in memory; `pa.array` copies them, and loads pandas where that is installed."""
+    kind = pa.from_numpy_dtype(values.dtype)
+    if values.dtype == np.bool_:
+        data = np.packbits(values, bitorder="little")
+    else:
+        data = np.ascontiguousarray(values)
+    there = None if absent is None else pa.py_buffer(np.packbits(~absent, bitorder="little"))
+    return pa.Array.from_buffers(kind, values.size, [there, pa.py_buffer(data)])
+
+
 def convert(table: RawTable, clock: Clock, origin: int, ran: Ran | None = None) -> Converted:
     """All columns of a raw table, ticks beside nanoseconds, and its metrics.
 
@@ -120,17 +151,22 @@ def convert(table: RawTable, clock: Clock, origin: int, ran: Ran | None = None) 
     names = _names(table, ran)
     measuring = [f for f in table.spec.fields if f.kind in ("duration", "sample")]
     for field in table.spec.fields:
-        values = np.ascontiguousarray(table.rows[field.name])
+        values = table.rows[field.name]
         if field.unit == "tick" and field.kind in ("timestamp", "duration"):
             absent = None
             if field.kind == "timestamp":
                 missing = values == 0
                 absent = missing if missing.any() else None
             columns.append(Column(f"{field.name}_tick", values, "tick", field.kind, absent))
-            base = origin if field.kind == "timestamp" else 0
-            # Rows without a time wrap around here; they are masked.
-            ticks = (values - np.uint64(base)).view(np.int64)
-            ns = Column(f"{field.name}_ns", to_ns(ticks, clock.ticks_per_second), "ns", field.kind, absent)
+            ns = Column(
+                f"{field.name}_ns",
+                values,
+                "ns",
+                field.kind,
+                absent,
+                since=origin if field.kind == "timestamp" else 0,
+                ticks_per_second=clock.ticks_per_second,
+            )
             columns.append(ns)
         elif field.name in names:
             ns = Column(field.name, values, kind="name", names=names[field.name])
@@ -167,7 +203,8 @@ def _names(table: RawTable, ran: Ran | None) -> dict[str, tuple[str, ...]]:
         if field not in (table.rows.dtype.names or ()):
             raise BadInput(f"table '{table.name}' lacks {field}", file=table.spec.file, field="fields")
         values = table.rows[field]
-        wrong = (values >= len(names)) & (values != NONE)
+        beyond = values >= len(names)
+        wrong = beyond & (values != NONE) if beyond.any() else beyond
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise BadInput(
@@ -238,16 +275,17 @@ def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], ran: Ran | None
     """Each quantity of each task that has samples; of all jobs together where no tasks are described."""
     found = []
     tasks: list[tuple[str | None, NDArray[np.int64] | None]] = [(None, None)]
+    numbers = np.zeros(table.rows.size, dtype=np.uint16)
     if ran is not None:
-        of_task = rows_by(table.rows["task"], len(ran.tasks))
-        tasks = list(zip(ran.task_names, of_task, strict=True))
-    for task, rows in tasks:
-        for column in derived:
+        numbers = np.ascontiguousarray(table.rows["task"])
+        tasks = list(zip(ran.task_names, rows_by(numbers, len(ran.tasks)), strict=True))
+    samples = [counts_by(numbers, column.there, len(tasks)) for column in derived]
+    for place, (task, rows) in enumerate(tasks):
+        for column, counts in zip(derived, samples, strict=True):
             quantity = column.name.removesuffix("_ns")
             name = quantity if task is None else f"{task}.{quantity}"
-            metric = Metric(name, column, rows, task, quantity)
-            if metric.present().size:
-                found.append(metric)
+            if counts[place]:
+                found.append(Metric(name, column, rows, task, quantity))
     return found
 
 
@@ -258,15 +296,25 @@ def job_counts(jobs: NDArray[np.void]) -> dict[str, Any]:
     `on_time`, `late` and `unserved` add up to `jobs`: a job that started but never ended counts as unserved.
     `causes`: why deadlines were missed, each miss once.
     """
-    status = jobs["status"]
+    return job_counts_by(jobs, np.zeros(jobs.size, dtype=np.uint16), 1)[0]
+
+
+def job_counts_by(jobs: NDArray[np.void], task: NDArray[Any], count: int) -> list[dict[str, Any]]:
+    """The same of the jobs of each task, whose number below `count` is in `task`."""
+    status = np.ascontiguousarray(jobs["status"])
     endless = unended(jobs)
-    counts: dict[str, Any] = {name: int(np.count_nonzero(status & bit)) for name, bit in STATUS.items()}
     missed = ((status & STATUS["deadline_misses"]) != 0) | endless
-    counts["unserved"] = int(np.count_nonzero(endless))
-    counts["on_time"] = int(np.count_nonzero(~missed))
-    counts["late"] = int(np.count_nonzero(missed & ~endless))
-    counts["causes"] = miss_causes(status, missed)
-    return {"jobs": int(status.size)} | counts
+    marked = {name: (status & bit) != 0 for name, bit in STATUS.items()}
+    marked |= {"unserved": endless, "on_time": ~missed, "late": missed & ~endless}
+    columns = {"jobs": np.bincount(task, minlength=count).tolist()}
+    columns |= {name: counts_by(task, mask, count) for name, mask in marked.items()}
+    found: list[dict[str, Any]] = [
+        dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+    ]
+    late = np.flatnonzero(missed)
+    for counts, rows in zip(found, rows_by(task[late], count), strict=True):
+        counts["causes"] = miss_causes(status[late[rows]], missed[late[rows]])
+    return found
 
 
 def miss_causes(status: NDArray[Any], missed: Mask) -> dict[str, int]:

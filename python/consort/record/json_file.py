@@ -17,13 +17,19 @@ from consort.base.text import obeyed, visible
 _ESCAPES = re.compile(r'\\[^"\\/nt]')
 
 
-def write_json(file: Path, data: Any) -> None:
-    """Writes data as one line of JSON; `ValueError` for numbers that JSON does not have.
+def write_json(file: Path, data: Any) -> str:
+    """Writes data as one line of JSON, which it returns; `ValueError` for numbers that JSON does not have.
 
     The standard library's encoder is fast only without indentation.
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     file.write_text(text + "\n", encoding="utf-8")
+    return text
+
+
+def as_read(text: str) -> Any:
+    """The data of a file that `write_json` wrote, as `read_json` has them."""
+    return _visible(text, json.loads(text))
 
 
 def read_json(file: Path, what: str) -> Any:
@@ -35,8 +41,7 @@ def read_json(file: Path, what: str) -> Any:
     try:
         text = read_bytes(file, LARGEST_RECORD, what, pipes=False).decode("utf-8")
         data = json.loads(text, parse_constant=_no_number, parse_float=_finite)
-        # To look at each text alone takes longer than to read them.
-        return _shown(data) if obeyed(text) or _ESCAPES.search(text) else data
+        return _visible(text, data)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except json.JSONDecodeError as error:
@@ -60,6 +65,12 @@ def _finite(text: str) -> float:
     if math.isinf(value):
         raise ValueError(f"the number {text[:40]} is out of range")
     return value
+
+
+def _visible(text: str, data: Any) -> Any:
+    """The data of a text, shown where a terminal would obey any of it."""
+    # To look at each text alone takes longer than to read them.
+    return _shown(data) if obeyed(text) or _ESCAPES.search(text) else data
 
 
 def _shown(value: Any) -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,27 +52,28 @@ def summarise(values: NDArray[Any], unit: str, provenance: str) -> Summary | Non
         return None
     ordered = np.sort(values)
     n = int(ordered.size)
-    infinite = int(np.count_nonzero(np.isinf(ordered))) if ordered.dtype.kind == "f" else 0
-    ranks = {name: -(-n * part // 10_000) for name, part in _PARTS.items()}
-    points = {name: _finite(ordered[rank - 1]) for name, rank in ranks.items()}
+    ranks = [-(-n * part // 10_000) - 1 for part in _PARTS.values()]
+    smallest, *points, largest = ordered[[0, *ranks, n - 1]].tolist()
+    infinite = 0
+    if not math.isfinite(smallest) or not math.isfinite(largest):
+        infinite = int(np.count_nonzero(np.isinf(ordered)))
     return Summary(
         n=n,
-        min=_finite(ordered[0]),
-        mean=None if infinite else float(ordered.mean()),
-        max=_finite(ordered[-1]),
+        min=_finite(smallest),
+        mean=None if infinite else float(np.add.reduce(ordered, dtype=np.float64)) / n,
+        max=_finite(largest),
         unit=unit,
         provenance=provenance,
         unserved=infinite,
-        **points,
+        **dict(zip(_PARTS, map(_finite, points), strict=True)),
     )
 
 
-def _finite(value: Any) -> Number | None:
-    """A sample as a plain number, whole where it is; None where it is infinite."""
-    if np.isinf(value):
+def _finite(value: Number) -> Number | None:
+    """A sample, whole where it is; None where it is infinite."""
+    if math.isinf(value):
         return None
-    plain: Number = value.item()
-    return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from consort.record.columns import (
     Metric,
     convert,
     job_counts,
+    job_counts_by,
 )
 from consort.record.events import summarised
-from consort.record.grouped import rows_by
 from consort.record.judgement import Judgement
 from consort.record.outputs import beside_expected, task_of
 from consort.record.ran import Ran
@@ -30,6 +30,8 @@ from consort.record.raw import RawRun, RawTable
 from consort.record.summary import summarise
 from consort.record.ticks import to_ns
 
+# Rows of a table that lie together in its file.
+GROUP = 1 << 18
 SOURCES = {0: "memory stream", 1: "loopback copy", 2: "stress-ng"}
 
 
@@ -85,7 +87,7 @@ def add_tables(
             if verdict is not None and number in verdict.expected:
                 converted = beside_expected(converted, verdict.expected[number])
         file = folder / f"{name}.parquet"
-        _write_parquet(converted, clock.provenance, file)
+        _write_parquet(converted, table.spec.rows, clock.provenance, file)
         entry["tables"][name] = {
             "file": f"{folder.name}/{file.name}",
             "rows": table.spec.rows,
@@ -115,11 +117,8 @@ def _with_bits(table: RawTable, verdict: Judgement | None) -> RawTable:
 
 def _by_task(table: RawTable, ran: Ran) -> dict[str, dict[str, Any]]:
     """Counts of each task's jobs by how they ended."""
-    of_task = rows_by(table.rows["task"], len(ran.tasks))
-    jobs = np.ascontiguousarray(table.rows[["status", "finish"]])
-    return {
-        name: {"jobs": job_counts(jobs[rows])} for name, rows in zip(ran.task_names, of_task, strict=True)
-    }
+    counts = job_counts_by(table.rows, np.ascontiguousarray(table.rows["task"]), len(ran.tasks))
+    return {name: {"jobs": jobs} for name, jobs in zip(ran.task_names, counts, strict=True)}
 
 
 def file_name(name: str) -> str:
@@ -130,11 +129,11 @@ def file_name(name: str) -> str:
 def achieved(activity: Converted, provenance: str, end: int | None) -> list[dict[str, Any]]:
     """The throughput of each source of interference while the jobs ran (until `end`), or at all without
     jobs."""
-    times = activity.column("t_ns").values
+    times = activity.column("t_ns").part()
     during = np.ones(times.size, dtype=np.bool_) if end is None else (times >= 0) & (times <= end)
     times = times[during]
-    sources = activity.column("source").values[during]
-    moved = activity.column("bytes").values[during]
+    sources = activity.column("source").part()[during]
+    moved = activity.column("bytes").part()[during]
     found = []
     for source in np.unique(sources).tolist():
         mine = sources == source
@@ -171,25 +170,29 @@ def activity_of(interference: RawRun, raw: RawRun) -> RawTable:
     return table
 
 
-def _write_parquet(converted: Converted, provenance: str, file: Path) -> None:
-    table = converted.arrow(provenance)
+def _write_parquet(converted: Converted, rows: int, provenance: str, file: Path) -> None:
+    """Writes a table group by group, so that of a large one no second copy lies in memory."""
+    groups = [slice(begin, begin + GROUP) for begin in range(0, rows, GROUP)] or [slice(0, 0)]
+    first = converted.arrow(provenance, groups[0])
     # Ticks and nanoseconds grow slowly from row to row: their differences pack well, dictionaries do not.
     encodings = {
         "int64": "DELTA_BINARY_PACKED",
         "uint64": "DELTA_BINARY_PACKED",
         "double": "BYTE_STREAM_SPLIT",
     }
-    chosen = {f.name: encodings[str(f.type)] for f in table.schema if str(f.type) in encodings}
-    named = [f.name for f in table.schema if str(f.type).startswith("dictionary")]
-    pq.write_table(
-        table,
+    chosen = {f.name: encodings[str(f.type)] for f in first.schema if str(f.type) in encodings}
+    named = [f.name for f in first.schema if str(f.type).startswith("dictionary")]
+    with pq.ParquetWriter(
         file,
+        first.schema,
         compression="zstd",
         compression_level=1,
         use_dictionary=named or False,
         column_encoding=chosen,
-        row_group_size=1 << 18,
-    )
+    ) as writer:
+        writer.write_table(first, GROUP)
+        for group in groups[1:]:
+            writer.write_table(converted.arrow(provenance, group), GROUP)
 
 
 def _summarise_into(entry: dict[str, Any], table: str, metrics: list[Metric], provenance: str) -> None:

@@ -23,7 +23,7 @@ from consort.base.environment import environment
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.extras import naming_extras
 from consort.record.columns import ACTIVITY
-from consort.record.json_file import write_json
+from consort.record.json_file import as_read, write_json
 from consort.record.judgement import Held, Judgement
 from consort.record.partial import LOCK, fsync, lock_in, make_durable, sweep
 from consort.record.ran import PLAN_FILE, write_plan
@@ -37,7 +37,6 @@ from consort.record.store import (
     RUN_VERSION,
     Run,
     default_root,
-    open_run,
 )
 from consort.record.tables import activity_of, add_tables, entry_of
 
@@ -201,7 +200,7 @@ class RunWriter:
                 "ok": Held.of(self._reasons, self._open),
                 "reasons": [*self._reasons, *self._open],
             }
-            write_json(self._folder / RUN_FILE, self._data)
+            text = write_json(self._folder / RUN_FILE, self._data)
             partial = Run(self._folder, self._data)
             for file, write in self._pages.items():
                 try:
@@ -219,7 +218,7 @@ class RunWriter:
             self.abandon()
             raise
         os.close(self._lock)
-        self.run = open_run(final)
+        self.run = Run(final, as_read(text))
         return self.run
 
     def abandon(self) -> None:
