@@ -393,12 +393,12 @@ def simulated_operations(
         jobs, times = jobs[order], times[order]
         if times.size:
             block = np.arange(1, times.size + 1)
-            parts.append(_operations(times, block, jobs, writer, channel, "write"))
+            parts.append(operation_rows(times, block, jobs, writer, channel, "write"))
         for reader in readers:
             mine, at = reads[reader]
             there = times if arrivals is None else arrivals.get(channel, times)
             newest = np.searchsorted(there, at, side="right")
-            parts.append(_operations(at, newest, mine, reader, channel, "read"))
+            parts.append(operation_rows(at, newest, mine, reader, channel, "read"))
     return np.concatenate(parts) if parts else np.zeros(0, dtype=OPERATION)
 
 
@@ -417,9 +417,15 @@ OPERATION = np.dtype(
 )
 
 
-def _operations(
-    times: Times, sequence: NDArray[np.int64], seq: NDArray[np.int64], task: int, channel: int, kind: str
+def operation_rows(
+    times: Times,
+    sequence: NDArray[np.int64],
+    seq: NDArray[np.int64],
+    task: int | NDArray[np.uint16],
+    channel: int,
+    kind: str,
 ) -> NDArray[np.void]:
+    """Operations of one kind on a channel, by a task or by the tasks that the rows name."""
     rows = np.zeros(times.size, dtype=OPERATION)
     rows["time"], rows["sequence"], rows["seq"] = times, sequence, seq
     rows["task"], rows["channel"], rows["kind"], rows["count"] = task, channel, OPERATIONS.index(kind), 1

@@ -31,13 +31,20 @@ def write_table(
     stamps: Collection[str] = (),
     durations: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Writes a table's file into `folder` and returns its entry of the manifest.
+    """Writes a table's file into `folder` and returns its entry of the manifest."""
+    entry = table_entry(name, rows, stamps, durations)
+    rows.tofile(folder / entry["file"])
+    return entry
+
+
+def table_entry(
+    name: str, rows: NDArray[np.void], stamps: Collection[str] = (), durations: Collection[str] = ()
+) -> dict[str, Any]:
+    """A table's entry of the manifest.
 
     `rows` is one-dimensional, little-endian, of named fields; a field that is an array stays in the file
     without being described. `stamps` and `durations` name the fields that are times, in ticks (u8).
     """
-    file = f"{name}.bin"
-    rows.tofile(folder / file)
     assert rows.dtype.fields is not None and rows.dtype.names is not None
     fields = []
     for field in rows.dtype.names:
@@ -57,15 +64,14 @@ def write_table(
         )
     return {
         "name": name,
-        "file": file,
+        "file": f"{name}.bin",
         "rows": int(rows.size),
         "record_bytes": rows.dtype.itemsize,
         "fields": fields,
     }
 
 
-def write_manifest(
-    folder: Path,
+def manifest_of(
     program: str,
     tables: Sequence[Mapping[str, Any]],
     *,
@@ -74,15 +80,8 @@ def write_manifest(
     counters: Mapping[str, int],
     events: Sequence[Mapping[str, Any]] = (),
     realtime: Mapping[str, Any] | None = None,
-    plan: Plan | None = None,
-) -> RawRun:
-    """Completes a raw run folder whose tables are written, and reads it back, which checks it.
-
-    `plan`: the one that ran.
-    """
-    if plan is not None:
-        write_plan(folder, plan)
-    manifest = {
+) -> dict[str, Any]:
+    return {
         "format": FORMAT,
         "program": program,
         "config": config,
@@ -92,5 +91,21 @@ def write_manifest(
         "counters": counters,
         "realtime": realtime or {},
     }
-    write_json(folder / MANIFEST, manifest)
+
+
+def write_manifest(
+    folder: Path,
+    program: str,
+    tables: Sequence[Mapping[str, Any]],
+    *,
+    plan: Plan | None = None,
+    **facts: Any,
+) -> RawRun:
+    """Completes a raw run folder whose tables are written, and reads it back, which checks it.
+
+    `plan`: the one that ran; `facts` are those of `manifest_of`.
+    """
+    if plan is not None:
+        write_plan(folder, plan)
+    write_json(folder / MANIFEST, manifest_of(program, tables, **facts))
     return RawRun.load(folder, plan)

@@ -18,11 +18,10 @@ from consort.judge.changes import changes_section
 from consort.plan import Plan
 from consort.record import RunWriter
 from consort.record.ran import Ran
-from consort.record.scratch import scratch_folder
 from consort.record.status import OPERATIONS
 from consort.record.store import Run
 from consort.simulate.modes import ModesSimulation, Segment
-from consort.simulate.record import KEY, Rows, fail_for_misses, pages_of, write_rows
+from consort.simulate.record import KEY, Rows, fail_for_misses, pages_of, recording_of
 from consort.simulate.recording import FIRST_TICK
 from consort.simulate.rows import TIMES
 
@@ -40,17 +39,14 @@ def record_modes(
     """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
     file = simulation.prepared.system.file
     pages = pages_of(len(simulation.prepared.system.tasks))
-    with (
-        scratch_folder(root) as scratch,
-        RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer,
-    ):
+    with RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer:
         lacking = lacking_in_modes(bounds)
         for mode in dict.fromkeys(stay.mode for stay in simulation.segments):
             stays = [stay for stay in simulation.segments if stay.mode == mode]
             rows = _rows_of(stays, simulation.duration)
             if not rows.jobs.size:
                 continue
-            raw = write_rows(rows, scratch / mode)
+            raw = recording_of(rows)
             wcets = executions(bounds.plans[mode])
             verdict = judge(raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets, lacking=lacking))
             label = f"simulated, mode {mode}, seed {simulation.seed}"

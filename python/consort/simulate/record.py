@@ -18,8 +18,8 @@ from consort.judge import Bounds, judge
 from consort.plan import Plan
 from consort.record import Ran, RawRun, RunWriter
 from consort.record.columns import JOBS, OPERATIONS_TABLE, SLICES_TABLE
-from consort.record.raw_writer import write_manifest, write_table
-from consort.record.scratch import scratch_folder
+from consort.record.raw import Manifest, RawTable
+from consort.record.raw_writer import manifest_of, table_entry
 from consort.record.status import STATUS
 from consort.record.store import Run
 from consort.record.writer import Pages
@@ -75,11 +75,8 @@ def record(
     plan, bounds = simulation.prepared.plan, list(bounds)
     file = plan.file
     pages = pages_of(len(simulation.figures))
-    with (
-        scratch_folder(root) as scratch,
-        RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer,
-    ):
-        raw = write_raw(simulation, scratch / KEY)
+    with RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer:
+        raw = recording_of(Rows.of(simulation), simulation.stopped)
         verdict = judge(raw, Bounds.of(bounds, lacking=lacking_figures(plan, bounds)))
         title = f"simulated, seed {simulation.seed}"
         writer.add_configuration(KEY, title, raw, verdict=verdict)
@@ -119,11 +116,6 @@ def _sections(writer: RunWriter, simulation: Simulation) -> None:
     )
 
 
-def write_raw(simulation: Simulation, folder: Path) -> RawRun:
-    """The raw folder of a run with a trace: its jobs, operations and slices."""
-    return write_rows(Rows.of(simulation), folder, simulation.stopped)
-
-
 @dataclass(frozen=True)
 class Rows:
     """The record of a simulation: its plan, what it made of it (consort.record.ran), and its tables."""
@@ -142,28 +134,32 @@ class Rows:
         return Rows(simulation.prepared.plan, config, jobs, operations, _slices(simulation))
 
 
-def write_rows(rows: Rows, folder: Path, stopped: int | None = None) -> RawRun:
-    """Writes a raw folder; `stopped`: when a miss ended the run [ps]."""
-    folder.mkdir()
+def recording_of(rows: Rows, stopped: int | None = None) -> RawRun:
+    """The rows as a recording, which lies in no folder; `stopped`: when a miss ended the run [ps]."""
     events = [{"tick": FIRST_TICK, "name": "simulation-started"}]
     if stopped is not None:
         events.append({"tick": stopped + FIRST_TICK, "name": "stopped-by-a-miss"})
     missed = rows.jobs["status"] & STATUS["deadline_misses"]
-    return write_manifest(
-        folder,
+    entries = [
+        table_entry(JOBS, rows.jobs, TIMES, ("compute",)),
+        table_entry(OPERATIONS_TABLE, rows.operations, ("time",)),
+        table_entry(SLICES_TABLE, rows.slices, ("begin", "end")),
+    ]
+    manifest = manifest_of(
         "consort simulate",
-        [
-            write_table(folder, JOBS, rows.jobs, stamps=TIMES, durations=("compute",)),
-            write_table(folder, OPERATIONS_TABLE, rows.operations, stamps=("time",)),
-            write_table(folder, SLICES_TABLE, rows.slices, stamps=("begin", "end")),
-        ],
+        entries,
         clock=_CLOCK,
         config=rows.config,
-        plan=rows.plan,
         counters={"deadline_misses": int(np.count_nonzero(missed))},
         # Time 0 of the simulation: times in the run folder count from it.
         events=events,
     )
+    made = Manifest.model_validate(manifest)
+    tables = {
+        spec.name: RawTable(spec, table)
+        for spec, table in zip(made.tables, (rows.jobs, rows.operations, rows.slices), strict=True)
+    }
+    return RawRun(rows.plan.file, made, tables, Ran.of(rows.plan, rows.config))
 
 
 def _slices(simulation: Simulation) -> NDArray[np.void]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.judge.chains import simulated_operations
+from consort.judge.chains import operation_rows, simulated_operations
 from consort.plan import Plan
 from consort.record.grouped import rows_by
 from consort.record.ran import Ran
@@ -28,6 +28,8 @@ from consort.simulate.rows import TIMES
 FIRST_TICK = 1
 TICKS_PER_NS = 1000.0
 
+# Rows that are copied at a time: they stay in the processor's cache.
+_TOGETHER = 1 << 15
 Times = NDArray[np.int64]
 NEVER = np.iinfo(np.int64).max
 
@@ -48,21 +50,36 @@ def jobs_of(simulation: Simulation) -> NDArray[np.void]:
     source = simulation.jobs
     counts = ("seq", "status", "preemptions")
     stamps = [(name, "<u8") for name in (*TIMES, "compute")]
-    # Each field goes to its place at once: rows that are put in order afterwards are copied whole.
-    order = np.lexsort((np.ascontiguousarray(source["task"]), np.ascontiguousarray(source["release"])))
+    order = _by_release(source)
     rows = np.empty(
         source.size,
         dtype=[*stamps, *((name, "<u4") for name in counts), ("task", "<u2"), ("core", "<u2")],
     )
-    for field in TIMES:
-        # An instant that did not come is -1 there and 0 here.
-        rows[field] = source[field][order] + FIRST_TICK
-    for field in ("compute", *counts, "task"):
-        rows[field] = source[field][order]
+    # As rows without fields they are put in order at once, and a part at a time.
+    whole = source.view(np.dtype((np.void, source.dtype.itemsize)))
+    for begin in range(0, source.size, _TOGETHER):
+        ordered = whole[order[begin : begin + _TOGETHER]].view(source.dtype)
+        part = rows[begin : begin + _TOGETHER]
+        for field in TIMES:
+            # An instant that did not come is -1 there and 0 here.
+            np.add(ordered[field], FIRST_TICK, out=part[field], casting="unsafe")
+        for field in ("compute", *counts, "task"):
+            part[field] = ordered[field]
     cores = simulation.prepared.cores
     core_of = [cores.index(task.core) for task in simulation.prepared.plan.tasks.values()]
     rows["core"] = np.array(core_of, dtype=np.uint16)[rows["task"]]
     return rows
+
+
+def _by_release(jobs: NDArray[np.void]) -> NDArray[np.int64]:
+    """The order of the engine's rows by release, and by task where several are released at once."""
+    release, task = np.ascontiguousarray(jobs["release"]), np.ascontiguousarray(jobs["task"])
+    # They come nearly so, and what is nearly in order is soon put there.
+    order = np.argsort(release, kind="stable")
+    release, task = release[order], task[order].astype(np.int64)
+    instant = np.append(0, np.cumsum(release[1:] != release[:-1]))[: task.size]
+    key = instant * (int(task.max(initial=0)) + 1) + task
+    return order[np.argsort(key, kind="stable")]
 
 
 def operations_of(simulation: Simulation, jobs: NDArray[np.void], ran: Ran) -> NDArray[np.void]:
@@ -97,9 +114,7 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], ran: Ran) -> N
                 {} if arrives is None else {number: arrives},
             )
         )
-    # A task's reads from outside of the system, at the moment at which it reads everything.
-    outside = {task: moments_of(task, let=False)[:2] for task in places.values()}
-    parts.append(simulated_operations({NONE: (-1, list(outside))}, outside, {}))
+    parts.append(moments_of.reads_from_outside())
     return np.concatenate(parts)
 
 
@@ -139,26 +154,32 @@ class _Moments:
     def __init__(self, simulation: Simulation, jobs: NDArray[np.void]) -> None:
         self._tasks = list(simulation.prepared.plan.tasks.values())
         # A column of its own for each field: of the rows of one task only what is asked for is copied.
-        self._release, self._start, self._finish, self._seq, self._status = (
+        self._release, self._reads, self._finish, self._seq, self._status = (
             jobs[field].astype(np.int64) for field in ("release", "start", "finish", "seq", "status")
         )
-        self._rows = rows_by(jobs["task"], len(self._tasks))
+        self._task = np.ascontiguousarray(jobs["task"])
+        self._rows = rows_by(self._task, len(self._tasks), self._seq)
         assert simulation.slices is not None
+        three_phase = [n for n, task in enumerate(self._tasks) if task.execution == "three-phase"]
+        if not three_phase:
+            return
         loads = simulation.slices[simulation.slices["doing"] == SLICES.index("load")]
-        self._loads = [loads[rows] for rows in rows_by(loads["task"], len(self._tasks))]
+        of_task = rows_by(loads["task"], len(self._tasks), loads["seq"])
+        for task in three_phase:
+            # Both in the order of the jobs.
+            self._reads[self._rows[task]] = loads["begin"][of_task[task]] + FIRST_TICK
 
     def __call__(self, task: int, let: bool) -> tuple[NDArray[np.int64], Times, Times]:
         mine = self._rows[task]
-        mine = mine[np.argsort(self._seq[mine], kind="stable")]
         seq = self._seq[mine]
-        planned = self._tasks[task]
         wrote = (self._status[mine] & STATUS["outputs_held"]) == 0
         if let:
             due = self._release[mine]
-            return seq, due, np.where(wrote, due + planned.deadline_ps, 0)
-        reads = self._start[mine]
-        if planned.execution == "three-phase":
-            loads = self._loads[task]
-            # Both in the order of the jobs.
-            reads = np.ascontiguousarray(loads["begin"])[np.argsort(loads["seq"], kind="stable")] + FIRST_TICK
-        return seq, reads, np.where(wrote, self._finish[mine], 0)
+            return seq, due, np.where(wrote, due + self._tasks[task].deadline_ps, 0)
+        return seq, self._reads[mine], np.where(wrote, self._finish[mine], 0)
+
+    def reads_from_outside(self) -> NDArray[np.void]:
+        """The reads of all tasks from outside of the system, at the moment at which each reads everything."""
+        rows = np.concatenate(self._rows)
+        none = np.zeros(rows.size, dtype=np.int64)
+        return operation_rows(self._reads[rows], none, self._seq[rows], self._task[rows], NONE, "read")
