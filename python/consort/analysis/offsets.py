@@ -9,7 +9,7 @@ from typing import Any
 
 from consort import _engine
 from consort.analysis.range import within_range
-from consort.analysis.result import Bound, Steps
+from consort.analysis.result import Bound, Later, Step, Steps
 from consort.analysis.supply import ticks_of_supply, times_of
 from consort.analysis.unitask import UniTask, ticks_of
 from consort.plan.types import PlannedSupply
@@ -70,14 +70,21 @@ def with_offsets(bound: Bound, core: Timed | None, index: int) -> Bound:
     """The bound that makes use of the tasks' offsets, where it is lower."""
     if bound.response is None or core is None:
         return bound
-    tasks, tick = core.tasks, core.tick
+    tasks = core.tasks
     if core.source == EDF_OFFSETS and tasks[index].offset is None:
         return bound  # at any moment, and so is each of its deadlines
     raw = within_range(core.analysis, task=index, **core.arguments)
     if raw["bound"] is None:
         return _assuming(bound, _TOO_MANY)
-    if raw["bound"] * tick >= bound.response:
+    if raw["bound"] * core.tick >= bound.response:
         return bound
+    explanation = Later(lambda: _steps(core, index, raw))
+    found = replace(bound, response=raw["bound"] * core.tick, source=core.source, explanation=explanation)
+    return _assuming(found, _KNOWN)
+
+
+def _steps(core: Timed, index: int, raw: dict[str, Any]) -> tuple[Step, ...]:
+    tasks, tick = core.tasks, core.tick
     task, earlier, begin = tasks[index], raw["earlier"], raw["begin"] * tick
     steps = Steps(min(begin, 0))
     steps.put("jitter", f"{task.name} comes late", max(begin, 0))
@@ -86,8 +93,7 @@ def with_offsets(bound: Bound, core: Timed | None, index: int) -> Bound:
         steps.put("interference", f"{count} x {other.name}", count * other.execution, count)
     steps.put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
     steps.put("own", task.name, task.execution)
-    found = replace(bound, response=raw["bound"] * tick, source=core.source, explanation=steps.done())
-    return _assuming(found, _KNOWN)
+    return steps.done()
 
 
 def _assuming(bound: Bound, text: str) -> Bound:

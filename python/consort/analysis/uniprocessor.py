@@ -69,8 +69,9 @@ def fixed_priority(
     levels = _levels(tasks)
     limits = _thresholds(tasks, levels, preemptive, cache_reload)
     charged = []
+    last = max(levels, default=0)
     for task, level in zip(tasks, levels, strict=True):
-        switch = context_switch if preemptive and any(other > level for other in levels) else 0
+        switch = context_switch if preemptive and level < last else 0
         charged.append(task.with_cost(2 * context_switch, switch))
     arrays, tick = ticks_of(charged, *times_of(supply))
     assumptions = [
