@@ -81,8 +81,7 @@ def command(
     """
     from consort.base.environment import environment
     from consort.base.remote_memory import OPTION, parse_servers, remote_memory
-    from consort.machine.probe import measure, platform_data
-    from consort.machine.probe.platform import MEMORY, comment, refusals
+    from consort.machine.probe import MEMORY, comment, measure, platform_data, refusals
     from consort.model.emit import yaml_text
     from consort.model.platform import platform_from_data
 

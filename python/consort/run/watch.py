@@ -9,7 +9,7 @@ from typing import Any
 
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.judge.stops import Stops, stops_of
-from consort.machine.probe.measure import measure
+from consort.machine.probe import measure
 
 # A gap below this [µs] is that of a clock that is read.
 GAP_US = 2.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from consort.cli import main
-from consort.machine.probe.platform import fault_data
+from consort.machine.probe import fault_data
 from consort.model import load_platform
 from consort.model.platform import platform_from_data
 from remote_server import RemoteServer, serving

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from consort.machine.doctor import kernel, leftovers, measured, memory, power, processors
-from consort.machine.doctor.finding import Finding, Status
-from consort.machine.doctor.machine import Machine
+from consort.machine.doctor import kernel, measured, memory, processors
+from consort.machine.doctor.machine import Finding, Machine, Status
+from consort.machine.prepare import left_over
 
 __all__ = ["Finding", "Machine", "Status", "examine", "ready"]
 
@@ -15,9 +15,9 @@ def examine(machine: Machine) -> list[Finding]:
     checks = (
         *processors.CHECKS,
         *kernel.CHECKS,
-        *power.CHECKS,
+        *processors.POWER_CHECKS,
         *memory.CHECKS,
-        leftovers.preparation,
+        _preparation,
         measured.hypervisor,
     )
     findings = [check(machine) for check in checks]
@@ -35,3 +35,20 @@ def examine(machine: Machine) -> list[Finding]:
 def ready(findings: list[Finding]) -> bool:
     """No finding is bad. Unknown ones do not count against the machine: they are shown."""
     return all(finding.status != "bad" for finding in findings)
+
+
+def _preparation(machine: Machine) -> Finding:
+    title = "Settings of earlier runs"
+    if not (machine.root / "proc").is_dir():
+        return Finding("left_over", title, "unknown", "there is no /proc")
+    count = left_over(machine.root)
+    if count == 0:
+        return Finding("left_over", title, "ok", "all restored")
+    return Finding(
+        "left_over",
+        title,
+        "warn",
+        f"{count} settings that a run with --prepare had set; its watchdog was killed",
+        "the kernel's limits, interrupts and other tasks stay as that run needed them",
+        "the next consort run --prepare restores them first; a reboot does, too",
+    )

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from consort.machine.doctor.finding import Finding
-from consort.machine.doctor.machine import CAP_SYS_NICE, Machine
+from consort.machine.doctor.machine import CAP_SYS_NICE, Finding, Machine
 from consort.machine.doctor.processors import PARAMETERS
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read access to a machine: its /proc and /sys, and the few things that must be tried out.
+"""Read access to a machine: its /proc and /sys, what must be tried out; and the result of one check.
 
 Everything is read below a root, so that a recorded or made-up tree can stand for a machine. Where the root is
 not `/` nothing is tried out: such properties are unknown.
@@ -7,6 +7,7 @@ not `/` nothing is tried out: such properties are unknown.
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import os
@@ -15,7 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from consort.base.cpus import parse_cpus
 from consort.base.errors import EnvironmentLacks
@@ -175,3 +176,28 @@ class Machine:
             if words and words[0] == "cpu" and len(words) > len(names):
                 return dict(zip(names, map(int, words[1:]), strict=False))
         return None
+
+
+Status = Literal["ok", "warn", "bad", "unknown"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One property of the machine that real time depends on.
+
+    `cost` names the mechanism; a figure in it says where it comes from (counted from settings,
+    published, measured).
+    `remedy` is the exact command or kernel parameter, empty where nothing has to be repaired.
+    """
+
+    id: str
+    title: str
+    status: Status
+    found: str
+    cost: str = ""
+    remedy: str = ""
+    sources: tuple[str, ...] = ()
+    figures: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    def to_json(self) -> dict[str, object]:
+        return dataclasses.asdict(self) | {"sources": list(self.sources)}

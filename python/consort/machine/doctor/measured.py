@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from consort.machine.doctor.finding import Finding
-from consort.machine.doctor.machine import Machine
+from consort.machine.doctor.machine import Finding, Machine
 
 # One period at 20 kHz, the servo example's rate: a wake-up later than that has missed its whole job.
 PERIOD_NS = 50_000

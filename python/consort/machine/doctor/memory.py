@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 import re
 
-from consort.machine.doctor.finding import Finding
-from consort.machine.doctor.machine import CAP_IPC_LOCK, Machine
+from consort.machine.doctor.machine import CAP_IPC_LOCK, Finding, Machine
 
 # The memory that a full run of the servo example locks: 2 million rows of 80 bytes, and the program itself.
 ENOUGH_BYTES = 512 << 20

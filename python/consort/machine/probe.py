@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A platform file of this machine: Consort's `linux-host`, with the figures that were measured.
+"""Measures this machine's costs for a real-time application, and writes them as a platform file.
 
 Every time is a high-water mark: the longest that was seen in a stated number of samples. It is no bound: the
 next sample may be longer. Samples that can hold an interruption of the measuring thread are not among them,
@@ -8,15 +8,51 @@ because an interruption is not the operation's cost; the file says how many ther
 
 from __future__ import annotations
 
+import json
 import platform as host
-from collections.abc import Iterable, Iterator, Mapping
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from consort.base.errors import EnvironmentLacks
-from consort.machine.probe.measure import PARTS
+from consort.base.cpus import show_cpus
+from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.toolchain.compiler import tool
 from consort.model.platform import find_platform, load_platform
 from consort.model.quantities import DataRate, Duration, Size
+
+_PARTS = ("wakeup", "busy", "switch", "memory", "exchange", "signal")
+
+
+def measure(
+    cpus: Sequence[int],
+    *,
+    seconds: float = 1.0,
+    samples: int = 20_000,
+    parts: Sequence[str] = _PARTS,
+    options: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The program's report, times in picoseconds; blocks for some seconds and each pair of `cpus`.
+
+    `seconds`: length of each series limited by time; `samples`: number of samples of each other one;
+    `options`: what else the program is given.
+    Raises BadInput for CPUs that cannot be used, EnvironmentLacks where the machine or the program fails.
+    """
+    command = [str(tool("probe")), "--measure", ",".join(parts), "--cpus", show_cpus(cpus)]
+    command += ["--seconds", str(seconds), "--samples", str(samples), *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 2:
+        raise BadInput(done.stderr.strip().removeprefix("consort-probe: "))
+    if done.returncode != 0:
+        killed = signal.Signals(-done.returncode).name if done.returncode < 0 else ""
+        raise EnvironmentLacks(
+            f"measuring failed: {done.stderr.strip() or killed}",
+            "see what the program says, or use fewer CPUs",
+        )
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
 
 BASE = "linux-host"
 MEMORY = "shm"
@@ -55,7 +91,7 @@ def refusals(report: dict[str, Any]) -> list[str]:
     """The machine's refusals, each with the part of the probe."""
     return [
         f"{part}: {entry['refused']}"
-        for part in PARTS
+        for part in _PARTS
         for entry in report.get(part, ())
         if "refused" in entry
     ]
