@@ -29,6 +29,10 @@ AUTOMOTIVE_PERIODS: dict[int, float] = {
 }
 
 
+# How many vectors are drawn for one that keeps its limits.
+MOST_DISCARDED = 1_000_000
+
+
 def uunifast(n: int, total: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """n utilisations that sum to `total`, uniform over all such vectors (Bini & Buttazzo 2005).
 
@@ -77,6 +81,7 @@ def set_block(
     rng: np.random.Generator,
     low_ns: int = 10_000_000,
     high_ns: int = 100_000_000,
+    limits: tuple[float, float] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Execution times and periods (sets x n) [ns] of many sets of one utilisation, rate monotonic order.
 
@@ -84,10 +89,7 @@ def set_block(
     sums, products and comparisons are computed of what `rng` draws, so that one seed gives the same sets on
     every processor. (Utilisations are the gaps between sorted points: UUniSort, Bini & Buttazzo 2005.)
     """
-    points = np.empty((sets, n + 1))
-    points[:, 0], points[:, n] = 0.0, 1.0
-    points[:, 1:n] = np.sort(rng.random((sets, n - 1)), axis=1)
-    shares = np.diff(points, axis=1) * total
+    shares = _gaps(sets, n, rng) * total if limits is None else within(sets, n, total, limits, rng)
     if law == "automotive":
         weights = np.array(list(AUTOMOTIVE_PERIODS.values()))
         steps = np.cumsum(weights) / weights.sum()
@@ -102,6 +104,45 @@ def set_block(
     t.sort(axis=1)
     # Rounded down, so that no set has more than its utilisation.
     return np.maximum(1, np.floor(shares * t)).astype(np.int64), t
+
+
+def _gaps(sets: int, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Vectors of n shares of 1, uniform over all such vectors."""
+    points = np.empty((sets, n + 1))
+    points[:, 0], points[:, n] = 0.0, 1.0
+    points[:, 1:n] = np.sort(rng.random((sets, n - 1)), axis=1)
+    return np.diff(points, axis=1)
+
+
+def within(
+    sets: int, n: int, total: float, limits: tuple[float, float], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Utilisations (sets x n) that sum to `total`, each within `limits`, uniform over all such vectors.
+
+    Vectors of unlimited ones that leave the limits are drawn again (UUniFast-Discard, Davis & Burns 2011). The
+    distance to the nearer limit is what is drawn, so that few are. ValueError where no vector fits, or fewer
+    than one of MOST_DISCARDED does.
+    """
+    low, high = limits
+    width, above = high - low, total - n * low
+    if not 0 <= low < high or not 0 <= above <= n * width:
+        raise ValueError(f"{n} utilisations from {low:g} to {high:g} cannot sum to {total:g}")
+    turned = above > n * width / 2
+    rest = n * width - above if turned else above
+    found = np.empty((sets, n))
+    have = discarded = 0
+    while have < sets:
+        drawn = _gaps(1024, n, rng) * rest
+        kept = drawn[(drawn <= width).all(axis=1)][: sets - have]
+        found[have : have + len(kept)] = kept
+        have += len(kept)
+        discarded = 0 if len(kept) else discarded + 1024
+        if discarded > MOST_DISCARDED:
+            raise ValueError(
+                f"fewer than one of {MOST_DISCARDED:,} random vectors of {n} utilisations lies from {low:g} to"
+                f" {high:g}; widen the limits, or take fewer tasks"
+            )
+    return high - found if turned else low + found
 
 
 @lru_cache(maxsize=64)

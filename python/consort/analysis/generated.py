@@ -28,14 +28,15 @@ def generate(
     periods: PeriodLaw = "log-uniform",
     shortest: str | Duration = "10ms",
     longest: str | Duration = "100ms",
+    limits: tuple[float, float] | None = None,
     seed: int = 1,
     platform: str = "linux-host",
     core: str | None = None,
 ) -> System:
     """A random system: independent periodic tasks `t0`, `t1`, … on one core, shorter periods first.
 
-    Utilisations are uniform over all that sum to `utilisation` (UUniFast, Bini & Buttazzo 2005). Execution
-    times are rounded down to nanoseconds. `periods` is the law of periods between `shortest` and `longest`:
+    Utilisations are uniform over all that sum to `utilisation` (UUniFast, Bini & Buttazzo 2005), and with
+    `limits` over those of them that lie between the two (UUniFast-Discard, Davis & Burns 2011). Execution times are rounded down to nanoseconds. `periods` is the law of periods between `shortest` and `longest`:
     `log-uniform`, `uniform`, or `automotive` (Kramer et al. 2015), which has its own range. Deadlines are
     periods. The same seed gives the same system on every machine. `core` is one of `platform`, its first
     without it; what that core's switches cost is the platform's.
@@ -47,7 +48,12 @@ def generate(
     if low > high:
         raise BadInput(f"{longest} is shorter than 'shortest', {shortest}", field="longest")
     rng = np.random.default_rng(arguments.seed(seed))
-    wcets, times = (rows[0].tolist() for rows in set_block(1, count, total, law, rng, low, high))
+    bounds = None if limits is None else _limits(limits)
+    try:
+        drawn = set_block(1, count, total, law, rng, low, high, bounds)
+    except ValueError as error:
+        raise BadInput(str(error), field="limits") from None
+    wcets, times = (rows[0].tolist() for rows in drawn)
     where = arguments.text("platform", platform)
     on = _core(where, core)
     data: dict[str, Any] = {
@@ -60,6 +66,14 @@ def generate(
         },
     }
     return system_from_data(data, file=FILE)
+
+
+def _limits(given: tuple[float, float]) -> tuple[float, float]:
+    arguments.instance("limits", given, (tuple, list), "write the least and the largest, such as (0.01, 0.5)")
+    if len(given) != 2:
+        raise BadInput("two numbers are needed: the least and the largest utilisation", field="limits")
+    low, high = (arguments.number(f"limits[{place}]", value, 0, 64) for place, value in enumerate(given))
+    return low, high
 
 
 def _nanoseconds(name: str, given: str | Duration) -> int:

@@ -10,6 +10,7 @@ from consort.analysis.generate import (
     periods,
     task_sets,
     uunifast,
+    within,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +29,36 @@ def test_uunifast_is_uniform_on_the_simplex():
     drawn = np.array([uunifast(4, 1.0, rng) for _ in range(4000)])
     for part in drawn.T:
         assert stats.kstest(part, stats.beta(1, 3).cdf).pvalue > 1e-4
+
+
+@given(
+    st.integers(1, 12), st.floats(0, 0.3), st.floats(0.05, 0.7), st.floats(0.15, 0.85), st.integers(0, 2**32)
+)
+def test_limited_utilisations_sum_up_and_keep_their_limits(n, low, width, place, seed):
+    high, total = low + width, n * (low + place * width)
+    drawn = within(3, n, total, (low, high), np.random.default_rng(seed))
+    assert drawn.shape == (3, n) and drawn.sum(axis=1) == pytest.approx([total] * 3)
+    assert drawn.min() >= low - 1e-12 and drawn.max() <= high + 1e-12
+    assert (drawn == within(3, n, total, (low, high), np.random.default_rng(seed))).all()
+
+
+@pytest.mark.parametrize("total", [0.9, 1.1])
+def test_limited_utilisations_are_uniform_over_those_that_keep_the_limits(total):
+    drawn = within(4000, 3, total, (0.1, 0.6), np.random.default_rng(8))
+    rng = np.random.default_rng(9)
+    free = np.array([uunifast(3, total, rng) for _ in range(20_000)])
+    kept = free[((free >= 0.1) & (free <= 0.6)).all(axis=1)]
+    for mine, other in zip(drawn.T, kept.T, strict=True):
+        assert stats.ks_2samp(mine, other).pvalue > 1e-4
+
+
+def test_limits_that_nothing_keeps_are_refused():
+    rng = np.random.default_rng(1)
+    for n, total, limits in ((3, 2.0, (0.1, 0.5)), (3, 0.2, (0.1, 0.5)), (3, 0.6, (0.5, 0.1))):
+        with pytest.raises(ValueError, match="cannot sum to"):
+            within(1, n, total, limits, rng)
+    with pytest.raises(ValueError, match="widen the limits"):
+        within(1, 200, 50.0, (0.0, 0.5), rng)
 
 
 def test_laws_of_periods():

@@ -248,6 +248,10 @@ def calls(system: System) -> list[tuple[Callable[[], object], str]]:
         (partial(consort.generate, 8, "half"), "utilisation"),
         (partial(consort.generate, 8, 0.5, shortest=3), "shortest"),
         (partial(consort.generate, 8, 0.5, longest="1ms"), "longest"),
+        (partial(consort.generate, 8, 0.5, limits=0.5), "limits"),
+        (partial(consort.generate, 8, 0.5, limits=(0.1, 0.5)), "limits"),
+        (partial(consort.generate, 8, 0.5, limits=(0.1, 0.2, 0.5)), "limits"),
+        (partial(consort.generate, 8, 0.5, limits=("low", 0.5)), "limits[0]"),
         (partial(consort.generate, 8, 0.5, periods="any"), "periods"),
         (partial(consort.generate, 8, 0.5, platform="linux"), "platform"),
         (partial(consort.generate, 8, 0.5, core="r5f-0"), "core"),
@@ -278,6 +282,9 @@ def test_a_generated_system_is_analysed_as_any_other() -> None:
     assert all(2 * 10**9 <= period <= 9 * 10**9 for period, _ in times)
     assert 0.7499 < sum(wcet / period for period, wcet in times) <= 0.75
     assert {bound.task for bound in consort.analyze(system)} == {f"t{n}" for n in range(12)}
+    small = consort.generate(12, 0.75, limits=(0.03, 0.1))
+    shares = [small.wcet(name).value / task.period.picoseconds for name, task in small.tasks.items()]
+    assert 0.7499 < sum(shares) <= 0.75 and 0.0299 < min(shares) and max(shares) <= 0.1
 
 
 SWEEP = """\
