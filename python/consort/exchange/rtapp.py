@@ -18,6 +18,8 @@ from consort.model import Duration
 from consort.model.base import numbered
 
 MOST_INSTANCES = 1024
+# Policies under which threads share a CPU's time.
+FAIR = ("SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE")
 
 
 def import_rtapp(path: Path, cpus: int | None = None) -> Imported:
@@ -62,6 +64,7 @@ def _imported(path: Path, reader: Reader, threads: list[Thread], cpus: int | Non
     sources: dict[str, Thread] = {}
     made: dict[str, list[str]] = {}
     triggers = _triggers(report, threads)
+    _share(threads)
     for thread in threads:
         if thread.instances > MOST_INSTANCES:
             text = f"{thread.instances} instances; at most {MOST_INSTANCES} are read"
@@ -79,6 +82,7 @@ def _imported(path: Path, reader: Reader, threads: list[Thread], cpus: int | Non
     if not tasks:
         raise BadInput(f"there is no thread that could be imported\n{report.text()}", file=path)
     _place(report, tasks, sources, cpus)
+    _unsaid_times(report, threads, tasks, sources)
     scheduling = _schedule(report, tasks, sources)
     count = 1 + max(numbered(task["on"])[1] or 0 for task in tasks.values())
     platform = {
@@ -115,6 +119,7 @@ def _triggers(report: Report, threads: list[Thread]) -> dict[str, Thread]:
         if not thread.resumed:
             if any(phase.suspends for phase in thread.phases):
                 report.leave("event suspend", thread.name, "not the one thing that each turn waits for")
+                thread.longer.append("it waits until another thread resumes it")
             continue
         names = thread.awaits
         by = [other for other in threads if any(names & set(phase.resumes) for phase in other.phases)]
@@ -199,6 +204,41 @@ def _task(reader: Reader, thread: Thread, triggers: dict[str, Thread]) -> dict[s
     return task
 
 
+def _share(threads: list[Thread]) -> None:
+    """Notes of threads that wait for one another's locks, and of those that others start once more."""
+    for thread in threads:
+        others = [one for one in threads if one is not thread]
+        here = {lock for one in others for lock in one.locks} if thread.locks else set()
+        # Instances of one priority on one CPU never find their lock taken.
+        alone = thread.instances == 1 or len(thread.cpus) == 1
+        held = sorted(thread.locks if not alone else thread.locks & here)
+        if held:
+            thread.longer.append(f"it waits for the lock {held[0]} while another thread has it")
+        by = next((one.name for one in threads if thread.name in one.forks), None)
+        if by is not None:
+            thread.longer.append(f"{by} starts it again and again, so that there are many of it")
+
+
+def _unsaid_times(
+    report: Report, threads: list[Thread], tasks: dict[str, dict[str, Any]], sources: dict[str, Thread]
+) -> None:
+    """Takes execution times away that would make a bound too low."""
+    fair = [one for one in threads if one.policy in FAIR]
+    endless = [one for one in fair if not any(source is one for source in sources.values())]
+    endless = [one for one in endless if one.instances and any(phase.run for phase in one.phases)]
+    for name, task in tasks.items():
+        thread, (_, cpu) = sources[name], numbered(task["on"])
+        why = list(thread.longer)
+        if thread.policy in FAIR:
+            beside = [one.name for one in endless if not one.cpus or cpu in one.cpus]
+            why += [f"{one} shares its CPU and runs without a pause" for one in beside[:1]]
+        if why and "wcet" in task:
+            del task["wcet"]
+            task.pop("bcet", None)
+            text = f"{why[0]}: a bound would be too low; write a 'wcet' that counts it"
+            report.leave("execution times of tasks", name, text)
+
+
 def _granted(report: Report, thread: Thread, task: dict[str, Any], worst: int) -> None:
     """Compares what a thread executes with what SCHED_DEADLINE grants it; beyond that its jobs wait."""
     period = thread.dl_period or thread.deadline
@@ -236,7 +276,7 @@ def _refuse_endless(reader: Reader, thread: Thread, first: Thread) -> None:
             place, "runs without a pause under SCHED_DEADLINE; give it a 'dl-period', or a timer"
         )
     else:
-        text = "it runs without a pause; real-time threads preempt it, to others it is in no bound"
+        text = "it runs without a pause; real-time threads preempt it, others on its CPU have no bound"
         reader.report.leave("thread", thread.name, text)
 
 

@@ -89,6 +89,16 @@ OTHER_EVENTS = (
     "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend", "resume", "mem", "iorun",
     "yield", "fork",
 )  # fmt: skip
+# Of these, events that take time of their own or wait for others: how long is not said.
+TAKE_TIME = {
+    "mem": "it writes memory",
+    "iorun": "it writes to a device",
+    "wait": "it waits for a signal",
+    "sync": "it waits for a signal",
+    "barrier": "it waits for other threads at a barrier",
+}
+# Linux has these for SCHED_FIFO and SCHED_RR.
+PRIORITIES = (1, 99)
 # Keys of a thread beside its events: those that are read, and why the rest is left out.
 READ_KEYS = (
     "instance", "delay", "phases", "loop", "policy", "priority", "cpus", "dl-runtime", "dl-period",
@@ -173,6 +183,11 @@ class Thread:
     instances: int = 1
     # True if the deadline is the thread's own, whatever its policy: the form with 'exec' has such.
     checked: bool = False
+    # Why its jobs may take longer than what it runs.
+    longer: list[str] = field(default_factory=list)
+    # The locks that it takes, and the threads that it starts.
+    locks: set[str] = field(default_factory=set)
+    forks: set[str] = field(default_factory=set)
 
     @property
     def awaits(self) -> set[str]:
@@ -240,6 +255,13 @@ class Reader:
                 self.report.leave(
                     key, name, f"under {thread.policy} it is no order in which threads are served"
                 )
+        least, most = PRIORITIES
+        if (
+            thread.policy in ("SCHED_FIFO", "SCHED_RR")
+            and not least <= (least if thread.priority is None else thread.priority) <= most
+        ):
+            text = f"{thread.priority} is no priority of {thread.policy}, which has {least} to {most}"
+            raise self.bad(f"{place}.priority", text)
         phases = self.one(pairs, "phases")
         if self.one(pairs, "exec") is not None:
             thread.phases.append(self._old_form(pairs, thread, place))
@@ -346,4 +368,8 @@ class Reader:
                 (phase.suspends if event == "suspend" else phase.resumes).append(value)
             else:
                 self.report.leave(f"event {event}", name, "not modelled")
+                if event in TAKE_TIME and TAKE_TIME[event] not in thread.longer:
+                    thread.longer.append(TAKE_TIME[event])
+                elif event in ("lock", "fork"):
+                    (thread.locks if event == "lock" else thread.forks).add(str(value))
         return phase

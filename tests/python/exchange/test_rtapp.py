@@ -71,7 +71,8 @@ def test_workload(tmp_path: Path) -> None:
             "priority": 20,
         },
         "dl": {"period": "8ms", "deadline": "6ms", "wcet": "1500us", "on": "cpu-2"},
-        "naps": {"min_interarrival": "4ms", "wcet": "1ms", "on": "cpu-3", "priority": 0},
+        # Beside "spins", which may run there, too.
+        "naps": {"min_interarrival": "4ms", "on": "cpu-3", "priority": 0},
     }
     assert imported.system["scheduling"] == {"cpu-2": {"policy": "edf"}}
     left = {(what, name) for (what, _), names in imported.report.left_out.items() for name in names}
@@ -81,6 +82,60 @@ def test_workload(tmp_path: Path) -> None:
         ("thread", "spins"),
         ("global", "duration"),
     } <= left
+
+
+TWO = """\
+{"tasks": {
+  "hi": {"policy": "%s", %s "cpus": [0], %s "run": 1000, "timer": {"ref": "unique", "period": 10000}},
+  "lo": {"policy": "%s", %s "cpus": [0], %s "run": 8000, "timer": {"ref": "unique", "period": 100000}}%s}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("of_hi", "of_lo", "unsaid", "why"),
+    [
+        ('"run": 1,', '"lock": "m",', set(), ""),
+        ('"lock": "m",', '"lock": "other",', set(), ""),
+        ('"signal": "c", "unlock": "m",', '"yield": "",', set(), ""),
+        ('"lock": "m",', '"lock": "m",', {"hi", "lo"}, "it waits for the lock m while another thread has it"),
+        ('"barrier": "b",', "", {"hi"}, "it waits for other threads at a barrier"),
+        ("", '"wait": {"ref": "c", "mutex": "m"},', {"lo"}, "it waits for a signal"),
+        ('"mem": 4096,', "", {"hi"}, "it writes memory"),
+        ("", '"iorun": 500,', {"lo"}, "it writes to a device"),
+        ('"fork": "lo",', "", {"lo"}, "hi starts it again and again"),
+        ('"suspend": "hi",', "", {"hi"}, "it waits until another thread resumes it"),
+    ],
+)
+def test_a_time_that_nobody_says_leaves_no_bound(
+    tmp_path: Path, of_hi: str, of_lo: str, unsaid: set[str], why: str
+) -> None:
+    fifo = ("SCHED_FIFO", '"priority": 9,', of_hi, "SCHED_FIFO", '"priority": 5,', of_lo, "")
+    imported = read(tmp_path, TWO % fifo)
+    assert imported.system is not None
+    assert {name for name, task in imported.system["tasks"].items() if "wcet" not in task} == unsaid
+    said = [text for what, text in imported.report.left_out if what == "execution times of tasks"]
+    assert all(text.startswith(why) and "a bound would be too low" in text for text in said)
+    assert bool(said) == bool(unsaid)
+
+
+@pytest.mark.parametrize(("cpus", "bounded"), [("[0]", False), ("[1]", True)])
+def test_a_thread_that_never_waits_leaves_those_beside_it_no_bound(
+    tmp_path: Path, cpus: str, bounded: bool
+) -> None:
+    endless = f', "spins": {{"run": 10, "cpus": {cpus}}}'
+    imported = read(tmp_path, TWO % ("SCHED_FIFO", '"priority": 9,', "", "SCHED_OTHER", "", "", endless))
+    assert imported.system is not None
+    tasks = imported.system["tasks"]
+    assert "wcet" in tasks["hi"] and ("wcet" in tasks["lo"]) == bounded
+
+
+@pytest.mark.parametrize("priority", [-1, 0, 100])
+def test_a_priority_that_linux_does_not_have_is_refused(tmp_path: Path, priority: int) -> None:
+    given = ("SCHED_RR", f'"priority": {priority},', "", "SCHED_FIFO", "", "", "")
+    with pytest.raises(
+        BadInput, match=f"tasks.hi.priority: {priority} is no priority of SCHED_RR, which has"
+    ):
+        read(tmp_path, TWO % given)
 
 
 RESUMED = """\
