@@ -141,7 +141,7 @@ def without(libraries: set[str], *arguments: str, call: str = "") -> subprocess.
             "elftools",
             ["generate", str(TABLES), "--for", "scratchpad", "--object", f"ttsprk={sys.executable}"],
         ),
-        ("duckdb", ["compare", "latest", "latest"]),
+        ("scipy", ["compare", "latest", "latest"]),
         ("dask", ["sweep", str(ROOT / "bench/sweeps/bench.yaml"), "--out", "OUT"]),
     ],
 )

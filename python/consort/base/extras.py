@@ -13,7 +13,6 @@ EXTRA_OF = {
     "dask": "sweep",
     "devicetree": "exchange",
     "distributed": "sweep",
-    "duckdb": "sweep",
     "elftools": "boards",
     "matplotlib": "plots",
     "ortools": "place",

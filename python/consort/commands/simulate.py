@@ -187,6 +187,7 @@ def _export(found: Outcome, trace: Path | None, csv_folder: Path | None) -> None
     """Writes the files that were asked for beside the record, and tells of a page that was not written."""
     from consort.report.trace import write
     from consort.simulate.export import write_csv
+    from consort.simulate.record import pages_of
 
     run = found.run
     if run is None:
@@ -196,7 +197,7 @@ def _export(found: Outcome, trace: Path | None, csv_folder: Path | None) -> None
     if csv_folder is not None and found.recorded is not None:
         write_csv(found.recorded, csv_folder)
     # That of a large system is not written unasked.
-    if not (run.path / "report.html").exists():
+    if not pages_of(len({task.task for task in found.tasks})):
         line = f"consort: the page of so many tasks is written when asked for: consort report {run.path}"
         click.echo(line, err=True)
 

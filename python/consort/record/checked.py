@@ -21,7 +21,7 @@ from consort.record.sections import Section
 # Exceptions that a value of an unexpected form or size raises in code that relies on the form.
 DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError)
 # Libraries that read tables and fill in pages, with errors of their own; named, since they load slowly.
-READERS = {"pyarrow", "duckdb", "_duckdb", "jinja2"}
+READERS = {"pyarrow", "jinja2"}
 
 
 class _Open(BaseModel):

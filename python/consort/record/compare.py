@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs held against each other: percentiles by DuckDB over the Parquet files, and whether they differ.
+"""Two runs held against each other: percentiles of all samples, and whether they differ.
 
 Neighbouring samples depend on one another (a burst of interference delays many jobs in a row), so a test
 that takes each for independent would call any two runs different. Two measures are given instead: the
@@ -12,13 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
-from consort.record.store import Run
-from consort.record.summary import QUANTILES
+from consort.record.store import Run, SampleReader
+from consort.record.summary import summarise
 
 BATCHES = 50
 RESAMPLES = 4000
@@ -50,21 +49,21 @@ def compare(a: Run, b: Run) -> Comparison:
     missing += [key for key in of_b if key not in {c["key"] for c in a.configurations}]
     if missing:
         warnings.append(f"only one of the runs has: {', '.join(missing)}")
-    with duckdb.connect() as database:
-        for left in a.configurations:
-            right = of_b.get(left["key"])
-            if right is None:
+    readers = SampleReader(a), SampleReader(b)
+    for left in a.configurations:
+        right = of_b.get(left["key"])
+        if right is None:
+            continue
+        for metric in left["metrics"]:
+            if metric not in right["metrics"]:
+                warnings.append(f"{left['key']}: only run {a.id} has the metric {metric}")
                 continue
-            for metric in left["metrics"]:
-                if metric not in right["metrics"]:
-                    warnings.append(f"{left['key']}: only run {a.id} has the metric {metric}")
-                    continue
-                rows.append(_row(database, (a, left), (b, right), metric))
-                kinds = {side["summary"][metric]["provenance"] for side in (left, right)}
-                if len(kinds) > 1:
-                    warnings.append(
-                        f"{left['key']}, {metric}: provenance differs ({' and '.join(sorted(kinds))})"
-                    )
+            rows.append(_row(readers, (left, right), metric))
+            kinds = {side["summary"][metric]["provenance"] for side in (left, right)}
+            if len(kinds) > 1:
+                warnings.append(
+                    f"{left['key']}, {metric}: provenance differs ({' and '.join(sorted(kinds))})"
+                )
     return Comparison(rows, warnings)
 
 
@@ -97,23 +96,24 @@ def median_ratio_interval(a: NDArray[Any], b: NDArray[Any]) -> tuple[float, floa
 
 
 def _row(
-    database: Any, a: tuple[Run, dict[str, Any]], b: tuple[Run, dict[str, Any]], metric: str
+    readers: tuple[SampleReader, SampleReader], sides: tuple[dict[str, Any], dict[str, Any]], metric: str
 ) -> dict[str, Any]:
-    sides = [_statistics(database, run, configuration, metric) for run, configuration in (a, b)]
-    samples = [run.samples(configuration["key"], metric) for run, configuration in (a, b)]
+    key, kinds = sides[0]["key"], [side["summary"][metric]["provenance"] for side in sides]
+    samples = [reader.samples(key, metric) for reader in readers]
+    a, b = (_statistics(values, kind) for values, kind in zip(samples, kinds, strict=True))
     distance = float(ks_2samp(*samples, method="asymp").statistic)
     interval = median_ratio_interval(*samples)
     one_sided = interval is not None and (interval[0] > 1 or interval[1] < 1)
     # An interval alone would flag a difference of one clock step, given samples enough.
     changed = one_sided and distance >= RELEVANT_DISTANCE
     return {
-        "configuration": a[1]["key"],
+        "configuration": key,
         "metric": metric,
-        "unit": a[1]["summary"][metric]["unit"],
-        "provenance": [side[1]["summary"][metric]["provenance"] for side in (a, b)],
-        "a": sides[0],
-        "b": sides[1],
-        "ratio": {s: _ratio(sides[0][s], sides[1][s]) for s in STATISTICS},
+        "unit": sides[0]["summary"][metric]["unit"],
+        "provenance": kinds,
+        "a": a,
+        "b": b,
+        "ratio": {s: _ratio(a[s], b[s]) for s in STATISTICS},
         "ks_distance": distance,
         "median_ratio_interval_95": interval,
         "changed": changed,
@@ -125,27 +125,11 @@ def _ratio(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None or not a else b / a
 
 
-def _source(run: Run, configuration: dict[str, Any], metric: str) -> tuple[str, str, list[str]]:
-    """The column, what selects its rows, and the values that the selection takes."""
-    where = configuration["metrics"][metric]
-    column = '"' + str(where["column"]).replace('"', '""') + '"'
-    file = str(run.table_file(configuration["key"], where["table"]))
-    if where.get("task") is None:
-        return column, f"FROM read_parquet(?) WHERE {column} IS NOT NULL", [file]
-    return column, f"FROM read_parquet(?) WHERE {column} IS NOT NULL AND task = ?", [file, where["task"]]
-
-
-def _statistics(database: Any, run: Run, configuration: dict[str, Any], metric: str) -> dict[str, Any]:
-    column, rows, values = _source(run, configuration, metric)
-    quantiles = ", ".join(str(q) for q in QUANTILES.values())
-    found = database.execute(
-        f"SELECT count({column}), min({column}), avg({column}),"
-        f" quantile_disc({column}, [{quantiles}]), max({column}) {rows}",
-        values,
-    ).fetchone()
-    n, low, mean, points, high = found
-    figures = {"min": low, "mean": mean, **dict(zip(QUANTILES, points, strict=True)), "max": high}
-    return {"n": n} | {name: None if np.isinf(value) else value for name, value in figures.items()}
+def _statistics(samples: NDArray[Any], provenance: str) -> dict[str, Any]:
+    summary = summarise(samples, "", provenance)
+    if summary is None:
+        raise ValueError("no row has a value, though the record has a summary of them")
+    return {"n": summary.n} | {name: getattr(summary, name) for name in STATISTICS}
 
 
 def _show(value: Any) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -19,6 +20,7 @@ from consort.base.limits import is_file
 from consort.base.notebook import html_table
 from consort.base.units import microseconds
 from consort.record.checked import check_record, inside
+from consort.record.grouped import rows_by
 from consort.record.json_file import read_json
 from consort.record.judgement import Held
 from consort.record.ran import Ran, load_plan
@@ -129,20 +131,17 @@ class Run:
         """
         file = self.table_file(key, table)
         try:
-            return pq.read_table(file, columns=columns)
+            there = pq.read_schema(file).names
+            lacking = [name for name in columns or () if name not in there]
+            if not lacking:
+                return pq.read_table(file, columns=columns)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise BadInput(f"cannot be read: {error}", file=file) from None
+        raise BadInput(f"has no column '{lacking[0]}'; the record is damaged", file=file)
 
     def samples(self, key: str, metric: str) -> NDArray[Any]:
         """All samples of a metric of a configuration, in its unit; of a release that was not served, inf."""
-        where = self.configuration(key)["metrics"][metric]
-        of = where.get("task")
-        columns = [str(where["column"]), *(["task"] if of is not None else [])]
-        table = self.table(key, where["table"], columns)
-        if of is not None:
-            table = table.filter(pc.equal(table["task"].cast(pa.string()), of))
-        found: NDArray[Any] = table[columns[0]].drop_null().to_numpy()
-        return found
+        return SampleReader(self).samples(key, metric)
 
     def jobs(self, key: str, task: str | None = None) -> pa.Table:
         """The jobs of a configuration, of all tasks or of one; the response of an unserved release is inf."""
@@ -154,6 +153,45 @@ class Run:
             known = ", ".join(tasks) or "no names of tasks"
             raise BadInput(f"configuration '{key}' of run {self.id} has no task '{task}'; it has {known}")
         return table.filter(pc.equal(table["task"].cast(pa.string()), task))
+
+
+class SampleReader:
+    """Reads the samples of a run's metrics, each column of a table once, whatever metrics are asked for."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._columns: dict[tuple[str, str, str], tuple[NDArray[Any], NDArray[np.bool_]]] = {}
+        self._tasks: dict[tuple[str, str], dict[str, NDArray[np.int64]]] = {}
+
+    def samples(self, key: str, metric: str) -> NDArray[Any]:
+        """As `Run.samples`."""
+        where = self._run.configuration(key)["metrics"][metric]
+        values, there = self._column(key, str(where["table"]), str(where["column"]))
+        task = where.get("task")
+        if task is None:
+            return values[there]
+        rows = self._rows_of(key, str(where["table"])).get(task, np.zeros(0, dtype=np.int64))
+        return values[rows[there[rows]]]
+
+    def _column(self, key: str, table: str, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The values of a column, and which rows have one."""
+        place = (key, table, name)
+        if place not in self._columns:
+            column = self._run.table(key, table, [name])[name]
+            filled = column.fill_null(0) if column.null_count else column
+            self._columns[place] = filled.to_numpy(), np.asarray(column.is_valid().to_numpy())
+        return self._columns[place]
+
+    def _rows_of(self, key: str, table: str) -> dict[str, NDArray[np.int64]]:
+        """The rows of each task, in their order."""
+        place = (key, table)
+        if place not in self._tasks:
+            column = self._run.table(key, table, ["task"])["task"].cast(pa.string()).combine_chunks()
+            encoded = column.dictionary_encode()
+            names = encoded.dictionary.to_pylist()
+            numbers = encoded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+            self._tasks[place] = dict(zip(names, rows_by(numbers, len(names)), strict=True))
+        return self._tasks[place]
 
 
 def open_run(path: Path) -> Run:

@@ -15,7 +15,7 @@ from consort.plan.types import Plan
 from consort.record.columns import JOBS
 from consort.record.outputs import EXPECTED
 from consort.record.status import STATUS
-from consort.record.store import Run
+from consort.record.store import Run, SampleReader
 from consort.record.summary import histogram
 from consort.report import figures
 from consort.report.jobs import Jobs, select
@@ -255,6 +255,7 @@ def distributions(run: Run) -> list[dict[str, Any]]:
     Of many tasks the DRAWN that came nearest to their deadlines, in the order of the description.
     """
     made: list[dict[str, Any]] = []
+    reader = SampleReader(run)
     names = tasks_of(run)
     if len(names) > DRAWN:
 
@@ -267,7 +268,7 @@ def distributions(run: Run) -> list[dict[str, Any]]:
         for quantity in ("response", "communication"):
             metric = f"{task}.{quantity}"
             having = [c for c in run.configurations if metric in c["metrics"]]
-            found = ((c, histogram(run.samples(c["key"], metric))) for c in having)
+            found = ((c, histogram(reader.samples(c["key"], metric))) for c in having)
             mine = {c["key"]: (c, made) for c, made in found if made is not None}
             if not mine:
                 continue

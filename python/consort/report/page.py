@@ -17,7 +17,7 @@ from consort.base.units import STATISTICS, SUFFIX, figure_unit, microseconds, nu
 from consort.record.checked import inside
 from consort.record.provenance import PROVENANCE
 from consort.record.status import LABELS
-from consort.record.store import DIAGRAM, Run
+from consort.record.store import DIAGRAM, Run, SampleReader
 from consort.record.summary import QUANTILES, Histogram, histogram
 from consort.report import figures, judged
 from consort.report.brief_run import opening_of_page
@@ -324,13 +324,14 @@ def _distributions(run: Run) -> list[dict[str, Any]]:
     benchmark's series) share a figure.
     """
     by_metric: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    reader = SampleReader(run)
     drawn: dict[tuple[str, str], Histogram] = {}
     for configuration in run.configurations:
         for metric, where in configuration["metrics"].items():
             # Those of tasks have figures of their own.
             if where.get("task") is not None or configuration["summary"][metric]["unit"] != "ns":
                 continue
-            made = histogram(run.samples(configuration["key"], metric))
+            made = histogram(reader.samples(configuration["key"], metric))
             if made is not None:
                 drawn[configuration["key"], metric] = made
                 by_metric[metric].append(configuration)

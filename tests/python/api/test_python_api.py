@@ -54,7 +54,7 @@ def python(script: str) -> str:
 
 
 def test_importing_it_imports_nothing_heavy() -> None:
-    heavy = ("numpy", "pyarrow", "pydantic", "scipy", "matplotlib", "duckdb")
+    heavy = ("numpy", "pyarrow", "pydantic", "scipy", "matplotlib")
     script = f"import consort, sys; print(*[m for m in {heavy!r} if m in sys.modules])"
     assert python(script) == ""
 

@@ -26,7 +26,6 @@ HEAVY = {
     *(
         "dask",
         "distributed",
-        "duckdb",
         "elftools",
         "filelock",
         "hdrh",

@@ -151,7 +151,7 @@ def test_a_table_without_a_column(run: Path) -> None:
     change(run, lambda d: d["configurations"][0]["metrics"]["response"].update(column='no"such'))
     result = CliRunner().invoke(compare.command, [str(run), str(run)])
     assert isinstance(result.exception, BadInput)
-    assert "the record is damaged and cannot be shown" in str(result.exception)
+    assert "has no column 'no\"such'; the record is damaged" in str(result.exception)
 
 
 def test_statistics_of_jobs_that_were_never_served(run: Path) -> None:

@@ -6,13 +6,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import consort
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from consort.commands.compare import command
 from consort.record import RawRun, Run, RunWriter
 from consort.record.compare import compare, environment_differences, median_ratio_interval
+from consort.record.store import SampleReader
 from synthetic import make_jobs, write_raw
+
+MASTER_AND_WORKER = Path(__file__).parents[3] / "examples" / "automotive" / "system.yaml"
 
 
 def record(tmp_path: Path, seed: int, slower: float, key: str = "offloaded") -> Run:
@@ -45,7 +51,7 @@ def test_a_shift_is_seen_where_it_is_and_nowhere_else(tmp_path: Path, same: Run)
     assert 1.045 < low < 1.05 < high < 1.055
 
 
-def test_duckdb_and_the_record_agree(tmp_path: Path, same: Run) -> None:
+def test_the_comparison_and_the_record_agree(tmp_path: Path, same: Run) -> None:
     row = compare(same, record(tmp_path, 2, 1.0)).rows[0]
     summary = same.configurations[0]["summary"]["response"]
     for name in ("n", "min", "median", "p99", "p999", "p9999", "max"):
@@ -84,3 +90,32 @@ def test_command_line(tmp_path: Path, same: Run) -> None:
     assert data["rows"][0]["changed"] is True
     result = CliRunner().invoke(command, [str(same.path), str(shifted.path)])
     assert "median changed" in result.stdout
+
+
+def test_a_column_is_read_once_for_all_metrics_of_it(
+    tmp_path: Path, same: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = record(tmp_path, 2, 1.0)
+    read: list[tuple[Path, str]] = []
+    table_of = pq.read_table
+
+    def counted(file: Path, columns: list[str]) -> pa.Table:
+        read.extend((file, column) for column in columns)
+        return table_of(file, columns=columns)
+
+    monkeypatch.setattr(pq, "read_table", counted)
+    assert len(compare(same, other).rows) == 4
+    assert len(read) == len(set(read)) == 8
+    reader = SampleReader(same)
+    for metric in ("response", "response", "compute"):
+        assert reader.samples("offloaded", metric).size
+    assert len(read) == 8 + 2
+
+
+def test_samples_of_each_task_are_those_of_its_jobs(tmp_path: Path) -> None:
+    """Also where other tasks' jobs lie between them, and some have no value."""
+    run = consort.simulate(consort.load(MASTER_AND_WORKER), "200ms", root=tmp_path)
+    jobs = run.jobs("simulated").to_pylist()
+    for metric, where in run.configuration("simulated")["metrics"].items():
+        mine = [job[where["column"]] for job in jobs if job["task"] == where["task"]]
+        assert run.samples("simulated", metric).tolist() == [one for one in mine if one is not None]
