@@ -60,8 +60,8 @@ def command(
     to a safepoint, memory that grows. --hop compares with the job that stays; exit status 1: they differ.
     3: a tool is missing (tools/install-packages.sh migrate).
     """
-    from consort.migrate.describe import checked_step
     from consort.migrate.module import build_module
+    from consort.migrate.tools import checked_step
 
     if building != (target is not None):
         raise BadInput("--build and --for go together", field="--for" if building else "--build")
@@ -121,7 +121,7 @@ def built(step: Step, target: str, out: Path | None) -> dict[str, str]:
 def hopped(step: Step, order: str, every: int, given: Path | None) -> dict[str, Any]:
     """One job moved between processes of these processors."""
     from consort.base.toolchain.processes import PROCESSES
-    from consort.migrate.hop import hop
+    from consort.migrate.programs import hop
 
     names = [name.strip() for name in order.split(",")]
     unknown = [name for name in names if name not in PROCESSES]

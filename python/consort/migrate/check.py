@@ -11,8 +11,7 @@ import shutil
 import subprocess
 
 from consort.base.errors import BadInput
-from consort.migrate.disassembly import Function, Module
-from consort.migrate.intermediate import Place
+from consort.migrate.listings import Function, Module, Place
 
 SAFEPOINT = "consort.safepoint"
 ENTRY = "consort_step"

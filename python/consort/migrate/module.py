@@ -22,10 +22,8 @@ from consort.base.toolchain.compiler import compiler, include_folders, version_o
 from consort.base.toolchain.source import cpp_tree
 from consort.migrate.c_code import own_memory, own_phase
 from consort.migrate.check import Checker
-from consort.migrate.describe import PARTS, TEMPLATES, Described, describe, owner_of
-from consort.migrate.disassembly import Module, module_of
-from consort.migrate.intermediate import divided, places
-from consort.migrate.tools import Tools, ran, tools
+from consort.migrate.listings import Module, divided, module_of, places
+from consort.migrate.tools import PARTS, TEMPLATES, Described, Tools, describe, owner_of, ran, tools
 
 TARGET = ("--target=wasm32", "-mmutable-globals", "-mbulk-memory")
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off")

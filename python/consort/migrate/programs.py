@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C of a migrating step compiled for a processor, and processes of this machine that run it."""
+"""The C of a migrating step compiled for a processor, processes that run it, and a job moved among them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import struct
 import subprocess
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -196,3 +196,32 @@ class Server:
         status = self._process.wait()
         words = f"by signal {-status}" if status < 0 else f"with status {status}"
         return SystemFails(f"{self.step.name} on {self.name}: the process ended {words}")
+
+
+@dataclass(frozen=True)
+class Hopped:
+    """`same`: whether state and output are those of the job that never moved, bit for bit."""
+
+    order: tuple[str, ...]
+    every: int
+    moves: int
+    largest_image: int
+    same: bool
+    state: bytes
+    out: bytes
+
+
+def hop(step: Step, order: Sequence[str], every: int, given: bytes, state: bytes) -> Hopped:
+    """Moves a job at each `every`-th safepoint to the next processor of `order`, and round again."""
+    with ExitStack() as stack:
+        servers = [stack.enter_context(Server(step, name)) for name in order]
+        stayed = servers[0].start(given, state)
+        assert isinstance(stayed, Done)
+        moves = largest = 0
+        said = servers[0].start(given, state, every - 1)
+        while not isinstance(said, Done):
+            moves += 1
+            largest = max(largest, len(said))
+            said = servers[moves % len(servers)].resume(said, every - 1)
+    same = (said.state, said.out) == (stayed.state, stayed.out)
+    return Hopped(tuple(order), every, moves, largest, same, said.state, said.out)
