@@ -13,7 +13,7 @@ from consort.commands.options import root_option
 
 
 @click.command(epilog="Example: consort report latest")
-@click.argument("run")
+@click.argument("run", required=False)
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -21,21 +21,24 @@ from consort.commands.options import root_option
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @root_option
-def command(run: str, output: Path | None, open_page: bool, root: Path | None) -> None:
+def command(run: str | None, output: Path | None, open_page: bool, root: Path | None) -> None:
     """Print the verdict on RUN, measured beside simulated beside bound; write its HTML report and trace.
 
-    A run is named by its folder, its id, the beginning of its id, or `latest`.
+    A run is named by its folder, its id, the beginning of its id, or `latest`. Without RUN it is the last
+    one, which is named first.
     """
     from consort.record.checked import reading
     from consort.record.store import load_run
     from consort.report import write_report, write_trace
     from consort.report.terminal import verdict_lines
 
-    chosen = load_run(run, root)
+    chosen = load_run(run or "latest", root)
     page = output if output is not None else chosen.path / "report.html"
     if not page.parent.is_dir():
         raise BadInput("no such folder", file=page.parent, field="--output")
     trace = page.parent / "trace.pftrace" if output is None else page.with_suffix(".pftrace")
+    if run is None:
+        click.echo(f"The last run, {chosen.path}:")
     with reading(chosen.path):
         lines = verdict_lines(chosen, files=False)
     for line in lines:

@@ -140,7 +140,7 @@ THIS_MACHINE = [page for page in PAGES if any(b.this_machine for b in blocks(pag
 
 
 # What a newcomer reads first.
-FIRST = ("README.md", "docs/tutorial/first-task.md")
+FIRST = ("README.md", "docs/tutorial/quadrotor.md")
 
 
 @pytest.mark.parametrize(

@@ -281,6 +281,14 @@ def test_the_report_command_prints_the_verdict_before_its_files(run: Run, tmp_pa
     assert "  response             50.000      40.000      21.000      11.000           ∞ ~" in lines
 
 
+def test_the_report_command_takes_the_last_run_and_says_which(run: Run, tmp_path: Path) -> None:
+    words = ["report", "--root", str(run.path.parent), "--output", str(tmp_path / "page.html")]
+    found = CliRunner().invoke(cli, words)
+    assert found.exit_code == 0, found.output
+    assert found.stdout.splitlines()[0] == f"The last run, {run.path}:"
+    assert "The last run" not in CliRunner().invoke(cli, [*words, run.id]).stdout
+
+
 def test_runs_are_compared_task_by_task(run: Run) -> None:
     found = CliRunner().invoke(cli, ["compare", str(run.path), str(run.path), "--json"])
     assert found.exit_code == 0, found.output
