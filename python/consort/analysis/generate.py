@@ -119,8 +119,8 @@ def within(
 ) -> NDArray[np.float64]:
     """Utilisations (sets x n) that sum to `total`, each within `limits`, uniform over all such vectors.
 
-    Vectors of unlimited ones that leave the limits are drawn again (UUniFast-Discard, Davis & Burns 2011). The
-    distance to the nearer limit is what is drawn, so that few are. ValueError where no vector fits, or fewer
+    Vectors of unlimited ones that leave the limits are drawn again (UUniFast-Discard, Davis & Burns 2011).
+    The distance to the nearer limit is what is drawn, so that few are. ValueError where no vector fits, or fewer
     than one of MOST_DISCARDED does.
     """
     low, high = limits
@@ -139,8 +139,8 @@ def within(
         discarded = 0 if len(kept) else discarded + 1024
         if discarded > MOST_DISCARDED:
             raise ValueError(
-                f"fewer than one of {MOST_DISCARDED:,} random vectors of {n} utilisations lies from {low:g} to"
-                f" {high:g}; widen the limits, or take fewer tasks"
+                f"fewer than one of {MOST_DISCARDED:,} random vectors of {n} utilisations lies from {low:g}"
+                f" to {high:g}; widen the limits, or take fewer tasks"
             )
     return high - found if turned else low + found
 

@@ -36,7 +36,8 @@ def generate(
     """A random system: independent periodic tasks `t0`, `t1`, … on one core, shorter periods first.
 
     Utilisations are uniform over all that sum to `utilisation` (UUniFast, Bini & Buttazzo 2005), and with
-    `limits` over those of them that lie between the two (UUniFast-Discard, Davis & Burns 2011). Execution times are rounded down to nanoseconds. `periods` is the law of periods between `shortest` and `longest`:
+    `limits` over those of them that lie between the two (UUniFast-Discard, Davis & Burns 2011). Execution
+    times are rounded down to nanoseconds. `periods` is the law of periods between `shortest` and `longest`:
     `log-uniform`, `uniform`, or `automotive` (Kramer et al. 2015), which has its own range. Deadlines are
     periods. The same seed gives the same system on every machine. `core` is one of `platform`, its first
     without it; what that core's switches cost is the platform's.
