@@ -120,8 +120,8 @@ def within(
     """Utilisations (sets x n) that sum to `total`, each within `limits`, uniform over all such vectors.
 
     Vectors of unlimited ones that leave the limits are drawn again (UUniFast-Discard, Davis & Burns 2011).
-    The distance to the nearer limit is what is drawn, so that few are. ValueError where no vector fits, or fewer
-    than one of MOST_DISCARDED does.
+    The distance to the nearer limit is what is drawn, so that few are. ValueError where no vector fits, or
+    fewer than one of MOST_DISCARDED does.
     """
     low, high = limits
     width, above = high - low, total - n * low
