@@ -239,8 +239,7 @@ class _Image:
         }
         if task is None:
             return row | self._rows("distances", self.times, []) | self._rows("ends", self.ends, [])
-        row["core"], row["rank"] = self.cores.index(task.core), task.rank
-        row["threshold"] = task.limit
+        row["core"], row["rank"], row["threshold"] = self.cores.index(task.core), task.rank, task.limit
         row["on_miss"] = task.on_miss
         untimed = self.clock is not None and self.clock.untimed
         row["skips"] = task.execution != "three-phase" and not untimed
@@ -259,8 +258,6 @@ class _Image:
             row[key] = time * self.scale if self.clock is None else self.clock.ticks(plan, task, key, time)
         if untimed:
             row["give_up"] = FOREVER
-        if self.clock is not None and plan.cores[task.core].policy == "fixed-priority-non-preemptive":
-            row["threshold"] = 0  # a board's core looks at nothing else
         row |= self._rows("distances", self.times, [least * self.scale for least in task.min_distances_ps])
         row |= self._rows("ends", self.ends, self._ends_of(task))
         self._execution(figures, task, row)
