@@ -71,9 +71,9 @@ def _verdict(run: Run, judged: list[dict[str, Any]]) -> str:
         return f"{head} in {listed(keys[Held.HELD])}: {jobs} in all"
     reasons = len(run.data["verdict"]["reasons"])
     more = f"; {reasons} reasons" if reasons > 1 else ""
-    if len(judged) == 1:
-        return f"{head}{more}"
-    failed = keys[run.held] or [c["key"] for c in judged]
+    failed = keys[run.held]
+    if len(judged) == 1 or not failed:
+        return f"{head}{more}"  # of one configuration, or of a change between modes
     held = f"; it held in {listed(keys[Held.HELD])}" if keys[Held.HELD] else ""
     return f"{head} in {listed(failed)}{more}{held}"
 
