@@ -10,12 +10,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from consort.analysis.offload import Waiting
 from consort.analysis.result import Bound, in_words
 from consort.analysis.system import analyze_system
 from consort.base.progress import Progress, silent
 from consort.model import BadDescription, System, system_from_data
 from consort.model.base import group_of
+from consort.model.kinds import Wait
 
 ChangeKind = Literal["priority", "core", "wcet", "slot", "arbitration", "policy"]
 # A description as text, and which of its bounds hold.
@@ -63,7 +63,7 @@ class Advice:
 def advise(
     system: System,
     *,
-    waiting: Waiting | None = None,
+    waiting: Wait | None = None,
     progress: Progress = silent,
     before: list[Bound] | None = None,
     seconds: float = SECONDS,
@@ -105,7 +105,7 @@ class _Search:
         system: System,
         before: list[Bound],
         failing: Bound,
-        waiting: Waiting | None,
+        waiting: Wait | None,
         tried: Tried,
         until: float,
     ) -> None:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from consort.analysis.fail_over import fail_over_bounds, gap_name
 from consort.analysis.hand_over import hand_over
-from consort.analysis.offload import Waiting
 from consort.analysis.result import Bound, Steps, in_words, joined
 from consort.analysis.system import analyze_system
 from consort.model import System
-from consort.model.kinds import Service
+from consort.model.kinds import Service, Wait
 from consort.plan import Plan, plan
 from consort.plan.in_modes import sleeping_alike
 from consort.plan.make import changes_of
@@ -74,7 +73,7 @@ def mode_plans(system: System) -> dict[str, Plan]:
 
 
 def analyze_modes(
-    system: System, *, waiting: Waiting | None = None, serving: Service | None = None
+    system: System, *, waiting: Wait | None = None, serving: Service | None = None
 ) -> ModeBounds:
     """The bounds of a description with `mode_changes`; the options are those of `analyze_system`.
 
@@ -89,7 +88,7 @@ def bounds_in_modes(
     given: PlannedChanges,
     plans: Mapping[str, Plan],
     *,
-    waiting: Waiting | None = None,
+    waiting: Wait | None = None,
     serving: Service | None = None,
 ) -> ModeBounds:
     """The same of the plans of all modes."""

@@ -19,13 +19,13 @@ from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words, least
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 from consort.analysis.unitask import Reloads, distances_in, spacing_of
+from consort.model.kinds import Wait
 from consort.plan.types import PlannedSupply
 
 # How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the
 # oldest request, or one of the two, not known which.
 Discipline = Literal["priority", "fifo", "either"]
 # The action of a master's core while a job waits: run others, or keep looking for the answer.
-Waiting = Literal["suspend", "spin"]
 MasterPolicy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf"]
 
 _DOC = "docs/explanation/analyses.md"
@@ -114,7 +114,7 @@ class Master:
 
     tasks: Sequence[MasterTask]
     policy: MasterPolicy = "fixed-priority"
-    waiting: Waiting = "suspend"
+    waiting: Wait = "sleep"
     context_switch: int = 0
     # A hypervisor's supply to the core; then no job offloads or suspends itself.
     supply: PlannedSupply | None = None
@@ -274,7 +274,7 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
         raise ValueError(f"{waiting} waits on a core that a hypervisor shares out")
     if any(suspensions) and any(task.threshold is not None for task in master.tasks):
         raise ValueError("jobs wait on a core with preemption thresholds")
-    if master.waiting == "suspend" and any(suspensions):
+    if master.waiting == "sleep" and any(suspensions):
         return _suspending(master, master.tasks, suspensions, core)
     if any(task.suspension > task.asked for task in master.tasks):
         return _suspending_and_spinning(master, suspensions, core)

@@ -22,7 +22,6 @@ from consort.analysis.offload import (
     MasterPolicy,
     MasterTask,
     Remote,
-    Waiting,
     offloaded,
     together,
 )
@@ -46,7 +45,6 @@ from consort.model.kinds import Service, Wait
 from consort.plan import Plan, plan_of
 from consort.plan.make import subject_of
 
-_WAITING: dict[Wait, Waiting] = {"spin": "spin", "sleep": "suspend"}
 _POLICIES: dict[str, MasterPolicy] = {
     "fixed-priority": "fixed-priority",
     "fixed-priority-non-preemptive": "fixed-priority-non-preemptive",
@@ -56,17 +54,17 @@ NOT_ANALYSED = "docs/explanation/analyses.md, what a description must say"
 
 
 def analyze_system(
-    subject: System | Plan, *, waiting: Waiting | None = None, serving: Service | None = None
+    subject: System | Plan, *, waiting: Wait | None = None, serving: Service | None = None
 ) -> list[Bound]:
     """Bounds of the response times of all tasks, then of the chains, then of the channels.
 
     What lacks a figure has no bound, and its notes say which figure. `waiting`, in place of what the plan
-    says, is what a master's core does while an offloaded job is away: run other tasks (`suspend`), or keep
+    says, is what a master's core does while an offloaded job is away: run other tasks (`sleep`), or keep
     looking for the answer (`spin`); `serving` likewise which request a worker serves.
     """
     plan = plan_of(subject_of(subject))
     if waiting is not None:
-        waiting = arguments.one_of("waiting", waiting, get_args(Waiting))
+        waiting = arguments.one_of("waiting", waiting, get_args(Wait))
     if serving is not None:
         serving = arguments.one_of("serving", serving, get_args(Service))
     tasks = response_times(plan, waiting=waiting, serving=serving)
@@ -86,7 +84,7 @@ def _with_arrivals(bound: Bound, by: Arriving | None) -> Bound:
 
 
 def response_times(
-    subject: System | Plan, *, waiting: Waiting | None = None, serving: Service | None = None
+    subject: System | Plan, *, waiting: Wait | None = None, serving: Service | None = None
 ) -> list[Bound]:
     """Bounds of the response times of all tasks, in the order of the description."""
     plan = plan_of(subject)
@@ -112,7 +110,7 @@ def response_times(
                 found |= {bound.task: bound for bound in regulated_core(figures, core)}
                 continue
             master, figures_of = master_of(figures, core, names, waiting)
-            here = {name: asks_of(figures, name, sleeps=master.waiting == "suspend") for name in names}
+            here = {name: asks_of(figures, name, sleeps=master.waiting == "sleep") for name in names}
             asks |= here
             costs = [ask.used for some in here.values() for ask in some]
             masters[core], used[core] = master, joined(figures_of, *costs)
@@ -191,7 +189,7 @@ def _released_on(plan: Plan, core: str) -> list[str]:
 
 
 def master_of(
-    figures: Figures, core: str, names: list[str], waiting: Waiting | None = None
+    figures: Figures, core: str, names: list[str], waiting: Wait | None = None
 ) -> tuple[Master, tuple[Used, ...]]:
     """A core's tasks as the analysis takes them, and the figures that they rest on."""
     plan = figures.plan
@@ -199,7 +197,7 @@ def master_of(
     if figures.lacking is None:
         # Figures are missing of what has no bound together, too.
         check_together(plan, core)
-    waits = _WAITING[planned.wait] if waiting is None else waiting
+    waits = planned.wait if waiting is None else waiting
     switch, late = figures.context_switch(core), figures.lateness(core)
     held = sections_of(plan, core)
     reload = figures.cache_reload(core)
@@ -216,7 +214,7 @@ def master_of(
         used.append(wcet.used)
         execution = wcet.ps
         if task.worker is not None:
-            costs = offload_costs(figures, name, sleeps=waits == "suspend")
+            costs = offload_costs(figures, name, sleeps=waits == "sleep")
             used.append(costs.used)
             execution = costs.send + costs.receive
             remote = Remote(

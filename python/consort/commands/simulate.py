@@ -80,7 +80,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option(
     "--master-waits",
-    type=click.Choice(["suspend", "spin"]),
+    type=click.Choice(["sleep", "spin"]),
     help="While a job is at a worker its master's core runs other jobs, or keeps looking for the answer;"
     " without it as 'wait' of the core says.",
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Literal
 
 from consort import _engine
 from consort.analysis.fail_over import checkpoint
@@ -14,14 +13,12 @@ from consort.analysis.offload_costs import offload_costs
 from consort.analysis.scratchpad import moved
 from consort.base.errors import BadInput
 from consort.model import BadDescription, System
+from consort.model.kinds import Service, Wait
 from consort.plan import Plan, PlannedTask, plan_of
 from consort.plan.arrivals import releasing
 from consort.plan.lacks import SIMULATION, Places, lacking
 from consort.simulate.accelerators import demands_of, served_by
 
-# How a worker chooses among the requests it finds, and what a master's core does while a job waits.
-Discipline = Literal["priority", "fifo"]
-Waiting = Literal["suspend", "spin"]
 # A bcet of 0 says that nothing is known. Of two jobs of no length at one instant it would be open which one
 # executes first.
 SHORTEST_PS = 1
@@ -44,8 +41,8 @@ def prepare(
     subject: System | Plan,
     *,
     dense: bool = False,
-    discipline: Discipline | None = None,
-    waiting: Waiting | None = None,
+    discipline: Service | None = None,
+    waiting: Wait | None = None,
     offsets: dict[str, int] | None = None,
     skips: bool = False,
     keeps: Collection[str] = (),

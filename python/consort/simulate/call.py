@@ -17,11 +17,12 @@ from consort.analysis.system import analyze_system
 from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.model import Duration, System
+from consort.model.kinds import Service, Wait
 from consort.plan import Plan, plan_of
 from consort.plan.make import released_for, subject_of
 from consort.record.store import Run, default_root
 from consort.simulate import engine
-from consort.simulate.build import Discipline, Waiting, prepare
+from consort.simulate.build import prepare
 from consort.simulate.chains import Chains, measure_chains, simulate_with_chains
 from consort.simulate.check import above_bounds, excesses_of
 from consort.simulate.engine import Choice, Report, Simulation
@@ -51,9 +52,9 @@ class Options:
     execution: Choice = "uniform"
     dense: bool = False
     """Sporadic releases as early as they may come."""
-    worker_serves: Discipline | None = None
+    worker_serves: Service | None = None
     """Instead of a core's `service`."""
-    master_waits: Waiting | None = None
+    master_waits: Wait | None = None
     """Instead of a core's `wait`."""
     record: bool = True
     """The run that came closest to what a deadline or a chain allows is recorded and judged."""
@@ -78,8 +79,8 @@ def simulate(
     runs: int = 1,
     execution: Choice = "uniform",
     dense: bool = False,
-    worker_serves: Discipline | None = None,
-    master_waits: Waiting | None = None,
+    worker_serves: Service | None = None,
+    master_waits: Wait | None = None,
     name: str | None = None,
     root: str | PathLike[str] | None = None,
 ) -> Run:
@@ -99,9 +100,9 @@ def simulate(
     length = released_for(duration)
     seed, runs = arguments.seed(system.run.seed if seed is None else seed), arguments.whole("runs", runs, 1)
     if worker_serves is not None:
-        worker_serves = arguments.one_of("worker_serves", worker_serves, get_args(Discipline))
+        worker_serves = arguments.one_of("worker_serves", worker_serves, get_args(Service))
     if master_waits is not None:
-        master_waits = arguments.one_of("master_waits", master_waits, get_args(Waiting))
+        master_waits = arguments.one_of("master_waits", master_waits, get_args(Wait))
     options = Options(
         length.picoseconds,
         seed,

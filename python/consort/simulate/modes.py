@@ -15,8 +15,9 @@ from consort.analysis.mode_changes import ModeBounds, mode_plans, published_at_d
 from consort.base.errors import BadInput
 from consort.judge.changes import Change, unseen_requests
 from consort.model import System
+from consort.model.kinds import Service, Wait
 from consort.plan import Plan
-from consort.simulate.build import Discipline, Prepared, Waiting, prepare
+from consort.simulate.build import Prepared, prepare
 from consort.simulate.engine import (
     ARRIVAL,
     Choice,
@@ -95,8 +96,8 @@ def prepare_modes(
     system: System,
     *,
     dense: bool = False,
-    discipline: Discipline | None = None,
-    waiting: Waiting | None = None,
+    discipline: Service | None = None,
+    waiting: Wait | None = None,
 ) -> PreparedModes:
     """A description with `mode_changes` for the engine; the options are those of `prepare`."""
     given = system.mode_changes

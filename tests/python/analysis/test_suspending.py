@@ -10,8 +10,9 @@ import pytest
 from consort import _engine
 from consort.analysis.system import response_times
 from consort.model import platform_from_data, system_from_data
+from consort.model.kinds import Wait
 from consort.plan import plan
-from consort.simulate.build import Waiting, prepare
+from consort.simulate.build import prepare
 from suspending import PLATFORM, attack
 
 US = 10**6
@@ -54,8 +55,8 @@ GIVEN_UP = {
 }
 
 
-@pytest.mark.parametrize("waiting", [None, "spin", "suspend"])
-def test_a_local_job_that_suspends_itself_gives_its_core_up(waiting: Waiting | None) -> None:
+@pytest.mark.parametrize("waiting", [None, "spin", "sleep"])
+def test_a_local_job_that_suspends_itself_gives_its_core_up(waiting: Wait | None) -> None:
     """Each of four suspensions switches the lower task in and out: 90 us, where the kept core gives 80."""
     made = plan(system(GIVEN_UP), "analysis")
     prepared = prepare(made, waiting=waiting)

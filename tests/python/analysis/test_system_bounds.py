@@ -277,7 +277,7 @@ def test_no_offloaded_system_exceeds_its_bounds(data: st.DataObject, seed: int) 
             assert task["max_response"] is None or task["max_response"] <= (bound.response or 0), bound
 
 
-@pytest.mark.parametrize("waiting", ["suspend", "spin"])
+@pytest.mark.parametrize("waiting", ["sleep", "spin"])
 def test_waiting_is_a_choice(waiting: str) -> None:
     tasks = {
         "low": {"period": "1ms", "wcet": "10us", "on": "m4-0"},
@@ -293,7 +293,7 @@ def test_waiting_is_a_choice(waiting: str) -> None:
     found = by_name(response_times(describe(tasks=tasks), waiting=waiting))  # type: ignore[arg-type]
     assert found["ctl"].response == 23 * US
     # A master that keeps looking holds up what is below it for the whole wait.
-    assert found["low"].response == (13 * US if waiting == "suspend" else 33 * US)
+    assert found["low"].response == (13 * US if waiting == "sleep" else 33 * US)
 
 
 def test_the_age_of_what_a_let_channel_gives() -> None:

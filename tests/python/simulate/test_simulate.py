@@ -269,7 +269,7 @@ class TestBounds:
         tasks: dict[str, Any] = {}
         masters: dict[str, list[MasterTask]] = {"m-0": [], "m-1": []}
         discipline = data.draw(st.sampled_from(["priority", "fifo"]))
-        waiting = data.draw(st.sampled_from(["suspend", "spin"]))
+        waiting = data.draw(st.sampled_from(["sleep", "spin"]))
         policy = data.draw(st.sampled_from(["fixed-priority", "fixed-priority-non-preemptive", "edf"]))
         for i in range(data.draw(st.integers(1, 4))):
             core = data.draw(st.sampled_from(["m-0", "m-0", "m-1"]))

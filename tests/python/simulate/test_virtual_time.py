@@ -114,7 +114,7 @@ def rows(result: dict[str, Any]) -> tuple[Any, Any]:
 class TestEquality:
     @pytest.mark.representative
     @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(system=described(), waiting=st.sampled_from(["suspend", "spin"]), seed=st.integers(0, 2**63))
+    @given(system=described(), waiting=st.sampled_from(["sleep", "spin"]), seed=st.integers(0, 2**63))
     def test_of_descriptions(self, system, waiting, seed):
         prepared = prepare(system, waiting=waiting)
         arguments = (prepared.engine, 400_000_000, seed, "edges", "edges", True)
