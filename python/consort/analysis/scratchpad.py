@@ -46,7 +46,7 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
     planned = plan.cores[core]
     check_together(plan, core)
     if planned.slot is None:
-        raise NotAnalysable(planned.slot_missing)
+        raise NotAnalysable(f"scheduling.{core}.slot: {planned.slot_missing}")
     arbitration = planned.slot.arbitration
     share = DmaShare(planned.slot.length_ps, planned.slot.round_ps)
     figures = Figures(plan)
@@ -94,7 +94,7 @@ def slot_of(subject: System | Plan, core: str) -> int:
     """The length of a core's slot [ps]: as given, else as long as its largest load or unload."""
     planned = plan_of(subject).cores[core]
     if planned.slot is None:
-        raise NotAnalysable(planned.slot_missing)
+        raise NotAnalysable(f"scheduling.{core}.slot: {planned.slot_missing}")
     return planned.slot.length_ps
 
 

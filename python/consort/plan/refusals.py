@@ -234,7 +234,7 @@ class _Refusals:
                     f" {self.target.most_tasks_a_core} ranks apart; place some of them elsewhere",
                 )
             if core.slot_missing:
-                yield self._at(self._policy_at(name), core.slot_missing.partition(": ")[2])
+                yield self._at(self._policy_at(name), core.slot_missing)
         for name, task in self.plan.tasks.items():
             if task.release not in self.target.releases:
                 key = "arrival" if task.release == "arrival" else "min_interarrival"

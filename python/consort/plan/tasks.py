@@ -323,7 +323,7 @@ def _slot_length(system: System, core: str, tasks: list[PlannedTask]) -> int | s
         footprint = task.footprint
         if footprint is None or footprint.load_ps is None or footprint.unload_ps is None:
             return (
-                f"scheduling.{core}.slot: to find the slot, {task.name} needs a footprint and the platform"
+                f"to find the slot, {task.name} needs a footprint and the platform"
                 " a DMA engine, each with a rate; or give the slot"
             )
         longest = max(longest, footprint.load_ps, footprint.unload_ps)

@@ -212,7 +212,7 @@ class _Image:
         if core.slot is not None:
             row["slot"] = core.slot.length_ps * self.scale
         elif core.slot_missing:
-            self.problems.append(BadInput(core.slot_missing, file=figures.plan.file))
+            self._problem(figures.plan, f"scheduling.{name}.slot", core.slot_missing)
         if core.tasks and self.timed:
             try:
                 row["context_switch"] = figures.context_switch(name).ps

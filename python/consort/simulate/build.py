@@ -13,10 +13,11 @@ from consort.analysis.offload_costs import offload_costs
 from consort.analysis.scratchpad import moved
 from consort.base.errors import BadInput
 from consort.model import BadDescription, System
+from consort.model.document import Location
 from consort.model.kinds import Service, Wait
 from consort.plan import Plan, PlannedTask, plan_of
 from consort.plan.arrivals import releasing
-from consort.plan.lacks import SIMULATION, Places, lacking
+from consort.plan.lacks import SIMULATION, Places, entry_of, lacking
 from consort.simulate.accelerators import demands_of, served_by
 
 # A bcet of 0 says that nothing is known. Of two jobs of no length at one instant it would be open which one
@@ -85,7 +86,7 @@ def prepare(
             made.slot_phase = planned.slot.phase_ps * time_scale
             made.partitions = planned.slot.partitions
         elif planned.slot_missing:
-            problems.append(BadInput(planned.slot_missing, file=plan.file))
+            problems.append(_place(plan, entry_of(plan, planned.name, "policy"), planned.slot_missing))
         engine_cores.append(made)
     slots = [planned.slot for planned in plan.cores.values() if planned.slot is not None]
     if slots:
@@ -112,6 +113,11 @@ def prepare(
     except ValueError as error:
         raise BadInput(str(error), file=plan.file) from None
     return Prepared(plan, engine, names, cores, engine_cores, tasks)
+
+
+def _place(plan: Plan, location: Location, message: str) -> BadInput:
+    """A problem with its line in the description."""
+    return Places(plan.file, plan.mode)(location, message)
 
 
 def _problem(plan: Plan, field: str, message: str) -> BadInput:
@@ -151,9 +157,9 @@ def _task(
     if task.wcet_ps is None or task.bcet_ps is None:
         kind = plan.processor_of(task.name)
         problems.append(
-            _problem(
+            _place(
                 plan,
-                f"tasks.{task.name}.wcet",
+                ("tasks", task.name, "wcet"),
                 f"a simulation needs the execution time of {task.execution} execution on {kind};"
                 f" add it, for example 'wcet: {{{kind}: 50us}}'",
             )
@@ -190,7 +196,11 @@ def _offload(
     made.worker_priority = -task.worker_rank
     if made.wcet == 0:
         problems.append(
-            _problem(plan, f"tasks.{task.name}.wcet", "an offloaded job takes some time; write more than 0")
+            _place(
+                plan,
+                ("tasks", task.name, "wcet"),
+                "an offloaded job takes some time; write more than 0",
+            )
         )
     try:
         costs = offload_costs(figures, task.name, sleeps=sleeps, loaded=False)
@@ -203,9 +213,9 @@ def _offload(
         if task.fallback_ps is None:
             kind = plan.cores[task.core].processor
             problems.append(
-                _problem(
+                _place(
                     plan,
-                    f"tasks.{task.name}.wcet",
+                    ("tasks", task.name, "wcet"),
                     f"with 'on_miss: local-fallback' the master computes the step itself; add"
                     f" '{kind}: {{local: …}}'",
                 )
