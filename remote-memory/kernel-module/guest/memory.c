@@ -36,7 +36,8 @@ static int pin_in_ring(void *at, size_t bytes)
 int tool_hold(int count, char **words)
 {
 	int node = atoi(words[0]);
-	size_t bytes = (size_t)atoi(words[1]) << 20;
+	char *unit;
+	size_t bytes = strtoul(words[1], &unit, 10) << (*unit == 'K' ? 10 : 20);
 	uint64_t *at = tool_map(bytes, 1UL << node, MPOL_PREFERRED);
 	int failed = 0;
 

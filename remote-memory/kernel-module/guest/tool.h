@@ -8,7 +8,7 @@
 
 int tool_write(int count, char **words); /* FILE TEXT: status is the error number */
 int tool_fuzz(int count, char **words); /* FILE COUNT SEED */
-int tool_hold(int count, char **words); /* NODE MIB HOW GO: memory there, kept until the file GO is there */
+int tool_hold(int count, char **words); /* NODE MIB HOW GO: memory there (8K: of KiB), kept until the file GO is there */
 int tool_load(int count, char **words); /* NODE MIB SECONDS: allocates and frees, and checks what it wrote */
 int tool_stream(int count, char **words); /* MIB NODES: copy, scale, add, triad */
 int tool_events(int count, char **words); /* FILE: says what it tells, and the module's events */

@@ -317,7 +317,8 @@ inline bool is_name(const std::string& name) {
 // cannot be had.
 class RemoteWindow {
   public:
-    explicit RemoteWindow(const std::string& name) {
+    // `at` is where it lies in the process, in place of what is mapped there; the kernel chooses without it.
+    explicit RemoteWindow(const std::string& name, void* at = nullptr) {
         namespace detail = remote_detail;
         if (!detail::is_name(name)) throw std::runtime_error("no name of a window: " + name);
         sockaddr_un where{};
@@ -352,7 +353,8 @@ class RemoteWindow {
             throw std::runtime_error("no window is attached as " + name +
                                      " (consort remote list shows them)");
         }
-        void* made = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        const int place = at == nullptr ? 0 : MAP_FIXED;
+        void* made = mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | place, -1, 0);
         if (made == MAP_FAILED) {
             const int error = errno;
             close(own_->socket);
