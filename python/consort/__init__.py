@@ -42,7 +42,7 @@ _FROM = {
     "load_run": ("consort.record.store", "load_run"),
     **{name: ("consort.base.errors", name) for name in _ERRORS},
 }
-# Packages of the same name, which can be called (base/callable_package.py).
+# Packages of the same name, which can be called (base/packages.py).
 _PACKAGES = ("place", "plan", "run", "simulate", "sweep")
 
 __all__ = [

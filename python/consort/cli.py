@@ -20,7 +20,7 @@ import click
 
 from consort import __version__
 from consort.base.errors import ConsortError, EnvironmentLacks
-from consort.base.extras import naming_extras
+from consort.base.packages import naming_extras
 
 # name -> (module that holds the click command as `command`, one line of help). Loading lazily keeps
 # `consort --help` fast: the plotting and database libraries take over a second to import.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from consort.base.errors import EnvironmentLacks
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.board import BoardSpec, board_named, rtlinux
 from consort.board.application import prepare_board
 from consort.board.count import missing_tools

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from board_support import board
 from consort.base.errors import EnvironmentLacks
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort_bench import board as bench
 from consort_bench import board_dispatch, freertos
 from consort_bench.board_size import CHANNELS, EXECUTIVE, LIBRARY, START, STEPS, Part, part_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from board_support import ROOT, board, consort
 from consort.base.errors import BadInput
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.board import executive, programs
 from consort.board.application import BEGIN, prepare_board
 from consort.board.placement import placement

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from board_support import ROOT, board
-from consort.base.toolchain.processes import PROCESSES
+from consort.base.toolchain.compiler import PROCESSES
 from consort.board.image import build_image
 from consort.board.process import build_process
 from consort.board.session import Board

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from board_support import ROOT, board, consort
 from consort.base.errors import BadInput
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.board import kernel, kernel_plan
 from consort.board.application import prepare_board
 from consort.board.devices import DeviceResult, FlowResult

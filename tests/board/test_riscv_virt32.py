@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from board_support import ROOT, board, recorded_and_judged
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.board import check
 from consort.board.image import build_image
 from consort.board.session import Board

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from board_support import ROOT, board
 from consort.base.errors import BadInput, SystemFails
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.board import executive, programs, stack
 from consort.board.application import BoardRun, prepare_board
 from consort.board.call_graph import FRAME

@@ -23,7 +23,7 @@ import pytest
 from board_support import ROOT, board
 from board_support import recorded_and_judged as ran
 from consort.base.errors import BadInput, SystemFails
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.board import session
 from consort.board.application import prepare_board
 from consort.board.image import build_image

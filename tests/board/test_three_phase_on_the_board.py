@@ -15,7 +15,7 @@ import pytest
 from board_support import ROOT, board, consort
 from consort.analysis.three_phase import bound_core
 from consort.base.errors import BadInput
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.board import kernel
 from consort.board.application import prepare_board
 from consort.board.boards import kernel_board

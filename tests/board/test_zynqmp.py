@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from board_support import PATIENCE, ROOT, board, consort, images, recorded_and_judged
 from consort.base.errors import SystemFails
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.board import Board
 from consort.board.application import prepare_board
 from consort.board.exchange import exchange, pair

@@ -14,7 +14,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from consort.base.extras import EXTRA_OF
+from consort.base.packages import EXTRA_OF
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 

@@ -15,8 +15,8 @@ from collections import Counter
 from typing import Any
 
 from consort.base.errors import EnvironmentLacks
-from consort.base.progress import silent
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import silent
 from consort.board.application import prepare_board
 from consort.board.description import CoreSpec
 from consort.board.placement import board_of, is_emulated

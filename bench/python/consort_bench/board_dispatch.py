@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from consort.base.progress import Progress
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import Progress
 from consort.board import executive
 from consort.board.application import BEGIN, prepare_board
 from consort.board.description import CoreSpec

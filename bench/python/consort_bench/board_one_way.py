@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from consort.base.errors import BadInput, environment_errors
-from consort.base.signals import signals_to_exceptions
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import signals_to_exceptions
 from consort.board import Board
 from consort.board.boards import board_named, kernel_board, roles
 from consort.board.image import board_program, build_image

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from consort.analysis.scratchpad import moved
 from consort.base.errors import BadInput
-from consort.base.progress import silent
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import silent
 from consort.board.application import built
 from consort.board.boards import kernel_board, roles
 from consort.board.count import ALLOWED, Count, changes, compiler_version, load, missing, store

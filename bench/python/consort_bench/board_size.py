@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
 from consort.board.image import opened_elf
 from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.elffile import ELFFile

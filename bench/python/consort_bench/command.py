@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 from consort.base.errors import EnvironmentLacks
-from consort.base.progress import progress_bar
+from consort.base.waiting import progress_bar
 from consort.commands.options import NumberRange, root_option
 
 from consort_bench.registry import BENCHMARKS, EXPERIMENTS, BenchResult, Options, boards_of, grouped, load
@@ -88,7 +88,7 @@ def command(
         from consort_bench import stored
 
         stored.checked(name, board, shortened=quick or iterations is not None)
-    from consort.base.signals import signals_to_exceptions
+    from consort.base.waiting import signals_to_exceptions
 
     signals_to_exceptions()
     with progress_bar(as_json) as progress:

@@ -11,8 +11,8 @@ from typing import Any
 
 from consort.base.environment import environment
 from consort.base.errors import EnvironmentLacks
+from consort.base.toolchain.builds import need_source_tree
 from consort.base.toolchain.compiler import compiler
-from consort.base.toolchain.source import need_source_tree
 
 from consort_bench.registry import BenchResult, Options, goal
 

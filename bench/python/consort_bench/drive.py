@@ -26,10 +26,8 @@ from typing import Any
 import numpy as np
 from consort.base.environment import environment
 from consort.base.errors import EnvironmentLacks, environment_errors
-from consort.base.progress import silent
-from consort.base.signals import signals_to_exceptions
-from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import digest, kept, need_source_tree
+from consort.base.waiting import signals_to_exceptions, silent
 from consort.judge import Verdict
 from consort.judge.samples import Samples
 from consort.model import Configuration, load_system

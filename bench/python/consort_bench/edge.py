@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 from consort.base.errors import EnvironmentLacks, environment_errors
-from consort.base.signals import signals_to_exceptions
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import signals_to_exceptions
 from consort.board.application import prepare_board
 from consort.judge import Verdict
 from consort.model import System, system_from_data

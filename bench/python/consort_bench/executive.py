@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from consort.base.environment import environment
 from consort.base.errors import EnvironmentLacks
-from consort.base.progress import Progress, silent
+from consort.base.waiting import Progress, silent
 from consort.record import RawRun
 from consort.record.columns import JOBS
 from consort.record.scratch import scratch_folder

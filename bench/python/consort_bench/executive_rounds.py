@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from consort.base.cpus import usable_cpus
 from consort.base.errors import ConsortError, EnvironmentLacks
-from consort.base.progress import Progress
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import Progress
 from consort.model import load_system
 from consort.plan import ModePlans
 from consort.record import RawRun

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
-from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.ccache import compiled
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import digest, kept, need_source_tree
+from consort.base.toolchain.compiler import compiled
 from consort.board.description import CoreSpec
 from consort.board.image import build_image
 from consort.board.session import Board

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import environment_errors
-from consort.base.progress import Progress
+from consort.base.waiting import Progress
 from consort.record import Run, RunWriter
 from consort.record.scratch import scratch_folder
 from consort.report import PAGES

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from consort.base.errors import environment_errors
-from consort.base.progress import Progress
+from consort.base.waiting import Progress
 from consort.record import Run, RunWriter
 from consort.record.scratch import scratch_folder
 from consort.report import PAGES

@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from consort.base.cpus import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.base.progress import Progress
+from consort.base.toolchain.builds import need_source_tree
 from consort.base.toolchain.compiler import own_program
-from consort.base.toolchain.source import need_source_tree
+from consort.base.waiting import Progress
 from consort.record import RawRun
 from consort.record.columns import ACTIVITY
 from consort.record.raw import MANIFEST

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from consort.base.errors import BadInput
-from consort.base.signals import signals_to_exceptions
+from consort.base.waiting import signals_to_exceptions
 
 from consort_bench import board_one_way, one_way
 from consort_bench import loopback as loopback_test

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
 
 
 def cpp_program(target: str, folder: str) -> Path:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import BadInput
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
 from consort.record.provenance import checked
 
 COMMON = ("statistic", "value", "unit", "provenance", "source", "note")

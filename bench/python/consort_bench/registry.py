@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from consort.base.progress import Progress, silent
+from consort.base.waiting import Progress, silent
 
 BENCHMARKS: dict[str, tuple[str, str]] = {
     "analysis": ("consort_bench.analysis", "sets and jobs a second of the analyses and the simulator"),

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from consort.base.progress import Progress
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import Progress
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import load_sweep
 from consort.sweep.run import run

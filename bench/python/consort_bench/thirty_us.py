@@ -13,7 +13,7 @@ from typing import Any
 
 from consort.analysis.result import Bound
 from consort.analysis.system import response_times
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
 from consort.model import Platform, System, load_system, platform_from_data, system_from_data
 from consort.record import RunWriter
 from consort.report import PAGES

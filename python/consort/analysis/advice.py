@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from consort.analysis.result import Bound, in_words
 from consort.analysis.system import analyze_system
-from consort.base.progress import Progress, silent
+from consort.base.waiting import Progress, silent
 from consort.model import BadDescription, System, system_from_data
 from consort.model.base import group_of
 from consort.model.kinds import Wait

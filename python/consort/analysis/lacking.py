@@ -12,7 +12,7 @@ from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, reme
 from consort.analysis.mode_changes import ModeBounds, analyze_modes, bounds_in_modes
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, master_of
-from consort.base.held import Held
+from consort.base.errors import Held
 from consort.base.units import counted
 from consort.model import Duration, System
 from consort.plan import Plan, plan_of

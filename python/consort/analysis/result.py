@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, overload
 
-from consort.base.held import Held
-from consort.base.notebook import html_table
-from consort.base.units import counted
+from consort.base.errors import Held
+from consort.base.units import counted, html_table
 from consort.model.quantities import Duration
 
 StepKind = Literal[

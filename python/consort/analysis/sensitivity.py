@@ -16,7 +16,7 @@ from typing import Any
 from consort.analysis.lacking import lacking_figures, named
 from consort.analysis.scaling import Scale, names_of, scaled
 from consort.analysis.system import analyze_system
-from consort.base.progress import Progress, silent
+from consort.base.waiting import Progress, silent
 from consort.model import BadDescription, System
 from consort.plan import plan_of
 

@@ -1,4 +1,5 @@
-"""The errors that Consort reports to its user, each with its exit status.
+# SPDX-License-Identifier: Apache-2.0
+"""The errors that Consort reports to its user, and the answer whether a system holds: exit statuses of both.
 
 Anything else that escapes a command is a defect of Consort and keeps its traceback.
 """
@@ -6,11 +7,25 @@ Anything else that escapes a command is a defect of Consort and keeps its traceb
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
-from consort.base.text import visible
+# Characters that a terminal obeys instead of showing: control characters beside tab and newline, and those
+# that turn the direction of writing.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def obeyed(text: str) -> bool:
+    """True if a terminal would obey a part of the text."""
+    return _OBEYED.search(text) is not None
+
+
+def visible(text: str) -> str:
+    """The text, with characters that a terminal would obey in Python's notation: \\x1b."""
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class ConsortError(Exception):
@@ -111,3 +126,40 @@ def environment_errors() -> Iterator[None]:
             where + words[:1].lower() + words[1:],
             "make room, or name other folders: --root (runs), $CONSORT_CACHE (built programs), $TMPDIR",
         ) from error
+
+
+class Held(StrEnum):
+    """The answer whether a system held: the one that bounds, a verdict, a run and a simulation give.
+
+    True where it held, so that `if verdict.ok` reads as it did; run.json has the word alone.
+    """
+
+    HELD = "held"
+    NOT_HELD = "not held"
+    UNDECIDED = "undecided"
+
+    def __bool__(self) -> bool:
+        return self is Held.HELD
+
+    @staticmethod
+    def of(failures: Sized, open_ones: Sized = ()) -> Held:
+        """The answer, from why it did not hold and from what is not known of it."""
+        if len(failures):
+            return Held.NOT_HELD
+        return Held.UNDECIDED if len(open_ones) else Held.HELD
+
+    @property
+    def headline(self) -> str:
+        """The headline for a system."""
+        return {
+            Held.HELD: "The system held",
+            Held.NOT_HELD: "The system did not hold",
+            Held.UNDECIDED: "Undecided: it is not known whether the system holds",
+        }[self]
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status of a command that gives this answer."""
+        return {Held.HELD: 0, Held.NOT_HELD: SystemFails.exit_status, Held.UNDECIDED: Undecided.exit_status}[
+            self
+        ]

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and limited reads of files that somebody else wrote."""
 
 from __future__ import annotations
 
 import os
+import select
+import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from consort.base.errors import BadInput
 
 
 @contextmanager
@@ -27,3 +32,94 @@ def replace_file(file: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         if file.exists():
             part.chmod(file.stat().st_mode & 0o777)
+
+
+MIB = 1 << 20
+# 10,000 tasks in full are about 3 MiB.
+LARGEST_DESCRIPTION = 16 * MIB
+# Models of other tools are wordier.
+LARGEST_MODEL = 64 * MIB
+LARGEST_TREE = 32 * MIB
+LARGEST_RECORD = 256 * MIB
+LARGEST_MODULE = 4 * MIB
+LARGEST_PICTURE = 4 * MIB
+# The first line of a table [characters].
+LONGEST_HEADER = MIB
+
+
+# How long a pipe may have nobody who writes to it [s].
+WRITER_S = 5.0
+
+
+def read_bytes(path: Path, largest: int, what: str, *, pipes: bool = True) -> bytes:
+    """All bytes of a file, at most `largest`; `OSError` as `open` has it, `BadInput` where there are more.
+
+    A device or a folder is refused, and so is a pipe to which nobody writes, or any where not `pipes`: what
+    lies in a folder that somebody else may have made is a plain file.
+    """
+    # Opening a pipe that nobody writes to would wait for ever.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if pipes and stat.S_ISFIFO(mode):
+            content = _from_pipe(file.fileno(), largest + 1, path)
+        elif stat.S_ISREG(mode):
+            content = file.read(largest + 1)
+        else:
+            raise BadInput(f"is no file; give the path of a {what}", file=path)
+    if len(content) > largest:
+        raise BadInput(f"is larger than {largest // MIB} MiB; a {what} of that size is refused", file=path)
+    return content
+
+
+def _from_pipe(pipe: int, most: int, path: Path) -> bytes:
+    """The bytes that somebody writes to a pipe until it is closed."""
+    content = b""
+    until = time.monotonic() + WRITER_S
+    while len(content) < most:
+        try:
+            more = os.read(pipe, min(most - len(content), MIB))
+        except BlockingIOError:
+            # Somebody has it open, who may take as long as it takes.
+            select.select([pipe], [], [], 1.0)
+            continue
+        if not more and (content or _had_a_writer(pipe)):
+            break
+        if not more and time.monotonic() > until:
+            raise BadInput(
+                f"is a pipe, and nobody has written to it for {WRITER_S:.0f} s; give a file", file=path
+            )
+        content += more
+        if not more:
+            time.sleep(0.02)
+    return content
+
+
+def _had_a_writer(pipe: int) -> bool:
+    """True if somebody had the pipe open for writing and closed it: only then it hangs up."""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return any(events & select.POLLHUP for _, events in poll.poll(0))
+
+
+def is_file(path: Path) -> bool:
+    """True if the path is a file; a name too long for the system, or in a folder that is closed, is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """True if the path is a folder; errors count as in `is_file`."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def names_in(folder: Path, suffix: str) -> list[str]:
+    """Names of a folder's files that end in `suffix`, for hints; none where it cannot be listed."""
+    try:
+        return sorted(path.name for path in folder.iterdir() if path.suffix == suffix)
+    except (OSError, ValueError):
+        return []

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form of figures for people: every time in µs, thin spaces between thousands."""
+"""The form of figures for people: every time in µs, thin spaces between thousands; tables for notebooks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any
 
 # The statistics of a summary in the order of a table's columns, and their headings.
@@ -86,3 +88,21 @@ def number(value: Any) -> str:
     if isinstance(value, float):
         return (f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}").replace(",", THIN_SPACE)
     return str(value)
+
+
+# A notebook shows so many rows; the object itself has all of them.
+SHOWN = 60
+
+
+def html_table(head: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table below a line that says what it is of; None is a dash."""
+    every = list(rows)
+    lines = [
+        "<tr>" + "".join(f"<td>{'–' if cell is None else escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in every[:SHOWN]
+    ]
+    more = f"<p>and {len(every) - SHOWN} more</p>" if len(every) > SHOWN else ""
+    titles = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join(lines)
+    table = f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<p>{escape(head)}</p>{table}{more}"

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
-from consort.base.progress import Progress, silent
-from consort.base.standstill import STANDSTILL_S
+from consort.base.waiting import STANDSTILL_S, Progress, silent
 from consort.board import device_process, executive, kernel, kernel_plan, programs, synchronized
 from consort.board.placement import Placement, placement
 from consort.board.programs import Programs

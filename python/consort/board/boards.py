@@ -9,8 +9,8 @@ from pathlib import Path
 
 from consort.base.errors import BadInput
 from consort.base.problems import BadDescription, nearest
-from consort.base.toolchain.processes import PROCESSES
-from consort.base.toolchain.source import need_source_tree, source_tree
+from consort.base.toolchain.builds import need_source_tree, source_tree
+from consort.base.toolchain.compiler import PROCESSES
 from consort.board.description import BoardSpec, CoreSpec, KernelSpec, MemoryRange
 from consort.model.document import Document, Location, read_document
 from consort.model.validate import validate

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.base.progress import Progress
+from consort.base.waiting import Progress
 from consort.board.description import BoardSpec
 from consort.board.image import build_image, program_source
 from consort.board.session import Board

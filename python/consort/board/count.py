@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import BadInput
-from consort.base.standstill import STANDSTILL_S
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import STANDSTILL_S
 from consort.board.boards import all_boards
 from consort.board.description import BoardSpec, CoreSpec
 from consort.board.image import build_image

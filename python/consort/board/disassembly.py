@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from consort.base.toolchain.ccache import run_tool
+from consort.base.toolchain.compiler import run_tool
 
 _SYMBOL = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _LINE = re.compile(r"^ *[0-9a-f]+:\t(\S+)(?:\t(.*))?$")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, SystemFails
-from consort.base.standstill import STANDSTILL_S
-from consort.base.toolchain.processes import PROCESSES
+from consort.base.toolchain.compiler import PROCESSES
+from consort.base.waiting import STANDSTILL_S
 from consort.board import rtlinux
 from consort.board.description import FIRST_PROCESS, BoardSpec, ExchangeSpec
 from consort.board.image import build_image, program_source

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, SystemFails
-from consort.base.progress import Progress, silent
-from consort.base.standstill import STANDSTILL_S
+from consort.base.waiting import STANDSTILL_S, Progress, silent
 from consort.board import clocks, device_process, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
 from consort.board.extras import extra_numbers

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.ccache import compiled, run_tool
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import digest, kept, need_source_tree
+from consort.base.toolchain.compiler import compiled, run_tool
 from consort.board.call_graph import CallGraph, read_call_graph
 from consort.board.description import BoardSpec, CoreSpec
 from consort.board.memory_map import generated_folder

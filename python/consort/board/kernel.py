@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.analysis.three_phase import bound_core
-from consort.base.progress import Progress, silent
-from consort.base.standstill import STANDSTILL_S
+from consort.base.waiting import STANDSTILL_S, Progress, silent
 from consort.board.boards import roles
 from consort.board.executive import Request
 from consort.board.kernel_order import ORDINARY, board_events, compared_until, first_difference, slots_of

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from consort.analysis.figures import NotAnalysable
 from consort.analysis.scratchpad import METHODS, ThreePhaseCore, core_of, moved
 from consort.base.errors import BadInput
-from consort.base.progress import Progress
+from consort.base.waiting import Progress
 from consort.board.boards import kernel_board, roles
 from consort.board.executive import Request
 from consort.board.generated import board_tables

@@ -7,7 +7,7 @@ import hashlib
 import tempfile
 from pathlib import Path
 
-from consort.base.toolchain.source import cache_folder
+from consort.base.toolchain.builds import cache_folder
 from consort.board.description import BoardSpec, CoreSpec
 
 HEADER = Path("consort/board/memory_map.hpp")

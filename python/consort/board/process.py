@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
-from consort.base.toolchain.processes import ProcessSpec
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.toolchain.compiler import ProcessSpec
 from consort.board.image import COMMON, build
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from consort.base.progress import Progress
 from consort.base.render import Templates
-from consort.base.toolchain.processes import PROCESSES
+from consort.base.toolchain.compiler import PROCESSES
+from consort.base.waiting import Progress
 from consort.board import device_process, rtlinux
 from consort.board.data_flow import DataFlow, object_name
 from consort.board.image import build_image, call_graph_of

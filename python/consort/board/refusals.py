@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from consort.base.errors import BadInput
-from consort.base.toolchain.processes import PROCESSES
+from consort.base.toolchain.compiler import PROCESSES
 from consort.board import synchronized
 from consort.board.description import CONTROL_BLOCKS, FIRST_PROCESS
 from consort.board.generate.kernel import PARTITIONS

@@ -18,8 +18,8 @@ from pathlib import Path
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.files import written_whole
 from consort.base.toolchain import debian
-from consort.base.toolchain.initramfs import archive_of
-from consort.base.toolchain.source import cache_folder, need_source_tree
+from consort.base.toolchain.builds import cache_folder, need_source_tree
+from consort.base.toolchain.debian import archive_of
 from consort.board import qemu
 from consort.board.description import BoardSpec, CoreSpec, LinuxSpec, MemoryRange
 from consort.board.image import COMMON, build

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, SystemFails
-from consort.base.standstill import STANDSTILL_S
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import STANDSTILL_S
 from consort.board.boards import kernel_board, roles
 from consort.board.control_block import BYTES as CONTROL_BLOCK_BYTES
 from consort.board.description import CONTROL_BLOCKS, BoardSpec, KernelSpec

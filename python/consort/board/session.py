@@ -28,9 +28,8 @@ from typing import Any, Self
 
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.runtime import NAME, Process, checked_name, private_folder, runtime_folder, socket_path
-from consort.base.signals import stop_if_asked
-from consort.base.standstill import STANDSTILL_S, Standstill
-from consort.base.toolchain.source import cache_folder
+from consort.base.toolchain.builds import cache_folder
+from consort.base.waiting import STANDSTILL_S, Standstill, stop_if_asked
 from consort.board import qemu
 from consort.board.control_block import BYTES, ControlBlock, State
 from consort.board.description import CONTROL_BLOCKS, BoardSpec

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import SystemFails
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
 from consort.board.boards import kernel_board, roles
 from consort.board.description import BoardSpec
 from consort.board.image import BARE, COMMON, build, loaded_parts, opened_elf, section_content

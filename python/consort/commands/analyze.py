@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.base.errors import BadInput
-from consort.base.held import Held
+from consort.base.errors import BadInput, Held
 from consort.commands.options import NumberRange, echo_lines, on_option, on_target, verbose_option
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def command(
     from consort.analysis.advice import advise
     from consort.analysis.lacking import held, lacking_figures
     from consort.analysis.system import analyze_system
-    from consort.base.progress import progress_bar
+    from consort.base.waiting import progress_bar
     from consort.commands.bounds_brief import brief_of_bounds
     from consort.model import load_system
     from consort.plan import chosen_mode, plan

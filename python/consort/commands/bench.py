@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from consort.base.toolchain.source import need_source_tree, source_tree
+from consort.base.toolchain.builds import need_source_tree, source_tree
 
 
 @click.command(

@@ -16,9 +16,8 @@ from pathlib import Path
 import click
 
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.base.progress import progress_bar
 from consort.base.runtime import NAME, checked_name
-from consort.base.standstill import STANDSTILL_S, Standstill
+from consort.base.waiting import STANDSTILL_S, Standstill, progress_bar
 from consort.commands.options import root_option
 
 
@@ -28,7 +27,7 @@ from consort.commands.options import root_option
 )
 def command() -> None:
     """Boards in a box: unlike processors, emulated, sharing memory with processes of this machine."""
-    from consort.base.signals import signals_to_exceptions
+    from consort.base.waiting import signals_to_exceptions
 
     signals_to_exceptions()
 
@@ -272,7 +271,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
 
     Exit status 1: an output or a message was wrong, or a deadline was missed where time is counted.
     """
-    from consort.base.progress import progress_bar
+    from consort.base.waiting import progress_bar
     from consort.commands import board_demo as demonstration
     from consort.report.terminal import files_of
 

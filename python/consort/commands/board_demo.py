@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import environment_errors
-from consort.base.progress import Progress
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
+from consort.base.waiting import Progress
 from consort.board.application import prepare_board
 from consort.board.boards import all_boards
 from consort.board.description import BoardSpec

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from consort.analysis.advice import Advice
 from consort.analysis.lacking import named, remedies
 from consort.analysis.result import Bound
-from consort.base.held import Held
+from consort.base.errors import Held
 from consort.base.units import counted, microseconds
 from consort.report.lines import Brief, Timed, largest_part, listed, worst
 

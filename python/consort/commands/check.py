@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from consort.base.errors import BadInput
-from consort.base.progress import progress_bar
+from consort.base.waiting import progress_bar
 from consort.commands.options import on_option
 
 if TYPE_CHECKING:

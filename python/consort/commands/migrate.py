@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from consort.base.errors import BadInput, SystemFails
-from consort.base.progress import progress_bar
+from consort.base.waiting import progress_bar
 
 if TYPE_CHECKING:
     from consort.migrate.module import Step
@@ -120,7 +120,7 @@ def built(step: Step, target: str, out: Path | None) -> dict[str, str]:
 
 def hopped(step: Step, order: str, every: int, given: Path | None) -> dict[str, Any]:
     """One job moved between processes of these processors."""
-    from consort.base.toolchain.processes import PROCESSES
+    from consort.base.toolchain.compiler import PROCESSES
     from consort.migrate.programs import hop
 
     names = [name.strip() for name in order.split(",")]

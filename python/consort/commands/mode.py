@@ -9,7 +9,7 @@ import time
 import click
 
 from consort.base.errors import BadInput, SystemFails
-from consort.base.standstill import Standstill
+from consort.base.waiting import Standstill
 
 # The recorder looks for requests every 20 ms where it gets a processor.
 _PATIENCE_S = 30.0

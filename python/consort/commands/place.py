@@ -97,7 +97,7 @@ def command(
     as_json: bool,
 ) -> None:
     from consort.base.files import replace_file
-    from consort.base.progress import progress_bar
+    from consort.base.waiting import progress_bar
     from consort.model import load_system
     from consort.model.edited import diff
     from consort.place.apply import edited
@@ -258,7 +258,7 @@ def _front(
     seconds: float,
     as_json: bool,
 ) -> None:
-    from consort.base.progress import progress_bar
+    from consort.base.waiting import progress_bar
     from consort.model import load_system
     from consort.place.call import front
     from consort.place.goals import WORDS

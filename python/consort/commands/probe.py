@@ -10,7 +10,7 @@ import click
 
 from consort.base.cpus import parse_cpus, usable_cpus
 from consort.base.errors import BadInput
-from consort.base.progress import progress_bar
+from consort.base.waiting import progress_bar
 from consort.commands.options import NumberRange
 
 # More would take long: the exchanges are measured between each two.

@@ -15,8 +15,7 @@ from typing import Any
 import click
 
 from consort.base.errors import BadInput
-from consort.base.progress import progress_bar
-from consort.base.signals import signals_to_exceptions
+from consort.base.waiting import progress_bar, signals_to_exceptions
 from consort.commands.options import on_option, root_option
 from consort.commands.run import nanoseconds_of
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from consort.base.errors import BadInput
-from consort.base.progress import Progress, progress_bar
-from consort.base.signals import signals_to_exceptions
+from consort.base.waiting import Progress, progress_bar, signals_to_exceptions
 from consort.commands.options import (
     ChoiceOf,
     NumberRange,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from consort.base.errors import BadInput
-from consort.base.progress import progress_bar, silent
+from consort.base.waiting import progress_bar, silent
 from consort.commands.options import echo_lines, on_option, on_target, root_option, verbose_option
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from consort.base.errors import BadInput
-from consort.base.progress import progress_bar
+from consort.base.waiting import progress_bar
 
 if TYPE_CHECKING:
     from consort.sweep.cells import Cells
@@ -87,7 +87,7 @@ def command(
     if cell is not None:
         click.echo(json.dumps(_one(cells, cell), indent=1))
         return
-    from consort.base.signals import signals_to_exceptions
+    from consort.base.waiting import signals_to_exceptions
     from consort.sweep.run import run
 
     signals_to_exceptions()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
-from consort.base.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.base.files import LARGEST_DESCRIPTION, read_bytes
 from consort.base.problems import closest
 from consort.exchange.report import Report
 

@@ -12,7 +12,7 @@ from typing import Any
 from devicetree import dtlib
 
 from consort.base.errors import BadInput
-from consort.base.limits import LARGEST_TREE, MIB, read_bytes
+from consort.base.files import LARGEST_TREE, MIB, read_bytes
 from consort.exchange.conventions import Names
 from consort.exchange.report import Imported, Report
 from consort.exchange.trees import ConfinedTree, directive

@@ -18,7 +18,7 @@ from xml.parsers import expat
 from devicetree import dtlib
 
 from consort.base.errors import BadInput
-from consort.base.limits import LARGEST_MODEL, LARGEST_TREE, MIB, read_bytes
+from consort.base.files import LARGEST_MODEL, LARGEST_TREE, MIB, read_bytes
 
 _PREFIXES = {
     "http://www.w3.org/2001/XMLSchema-instance": "xsi",

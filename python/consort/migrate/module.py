@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import BadInput
-from consort.base.toolchain.builds import digest, kept
+from consort.base.toolchain.builds import cpp_tree, digest, kept
 from consort.base.toolchain.compiler import compiler, include_folders, version_of
-from consort.base.toolchain.source import cpp_tree
 from consort.migrate.c_code import own_memory, own_phase
 from consort.migrate.check import Checker
 from consort.migrate.listings import Module, divided, module_of, places

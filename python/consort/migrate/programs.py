@@ -13,11 +13,15 @@ from pathlib import Path
 from types import TracebackType
 
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
-from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.ccache import compiled, run_tool
-from consort.base.toolchain.compiler import include_folders, version_of
-from consort.base.toolchain.processes import PROCESSES, ProcessSpec
-from consort.base.toolchain.source import cpp_tree
+from consort.base.toolchain.builds import cpp_tree, digest, kept
+from consort.base.toolchain.compiler import (
+    PROCESSES,
+    ProcessSpec,
+    compiled,
+    include_folders,
+    run_tool,
+    version_of,
+)
 from consort.migrate.module import Step
 
 # No warnings: the C is generated.

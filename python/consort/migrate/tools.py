@@ -14,8 +14,7 @@ from pathlib import Path
 
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.render import Templates
-from consort.base.toolchain.ccache import compiled, run_tool
-from consort.base.toolchain.compiler import FLAGS, compiler, include_folders
+from consort.base.toolchain.compiler import FLAGS, compiled, compiler, include_folders, run_tool
 
 INSTALL = "install them: tools/install-packages.sh migrate"
 # A program's names, without and with the version that Debian adds.

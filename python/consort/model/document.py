@@ -13,10 +13,9 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
-from consort.base.errors import BadInput
-from consort.base.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.base.errors import BadInput, obeyed, visible
+from consort.base.files import LARGEST_DESCRIPTION, read_bytes
 from consort.base.problems import BadDescription
-from consort.base.text import obeyed, visible
 from consort.model.compose import Mapping, Node, Scalar, Sequence, TooLarge, compose
 
 Location = tuple[str | int, ...]

@@ -7,7 +7,7 @@ import ast
 import csv
 
 from consort.base.errors import BadInput
-from consort.base.limits import LARGEST_MODULE, LONGEST_HEADER, is_file, is_folder, names_in, read_bytes
+from consort.base.files import LARGEST_MODULE, LONGEST_HEADER, is_file, is_folder, names_in, read_bytes
 from consort.base.problems import nearest
 from consort.model.description import System
 from consort.model.document import Location

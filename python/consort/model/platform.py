@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field, PrivateAttr
 
-from consort.base.limits import is_file
+from consort.base.files import is_file
 from consort.base.problems import BadDescription, closest, nearest
 from consort.model.base import Described, Name, NonEmpty, Once, Version, group_of, numbered
 from consort.model.document import Document, read_document

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from consort.base.notebook import html_table
-from consort.base.units import counted
+from consort.base.units import counted, html_table
 from consort.model.quantities import Duration
 
 if TYPE_CHECKING:

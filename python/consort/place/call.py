@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.base.problems import nearest
-from consort.base.progress import Progress, silent
+from consort.base.waiting import Progress, silent
 from consort.model import System
 from consort.place.apply import placed
 from consort.place.evaluate import Outcome, Part, bounds_of, failing_of, value_of

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from consort.base.errors import BadInput
-from consort.base.progress import Progress, silent
+from consort.base.waiting import Progress, silent
 from consort.model import System
 from consort.place.cuts import Cut, Cuts
 from consort.place.evaluate import Evaluator, Outcome

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan: a description laid out on a target. Analysis, simulation and runs all take it."""
 
-from consort.base.callable_package import make_callable
+from consort.base.packages import make_callable
 from consort.plan.in_modes import row_ps
 from consort.plan.make import ModePlans, Place, chosen_mode, plan, plan_in_modes, plan_of, problems_of
 from consort.plan.targets import TARGETS, Target, target_named

@@ -11,8 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
-from consort.base.notebook import html_table
-from consort.base.units import counted
+from consort.base.units import counted, html_table
 from consort.model import Duration
 from consort.model.batches import takes_several
 from consort.model.figures import Provenance

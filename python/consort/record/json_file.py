@@ -9,9 +9,8 @@ import re
 from pathlib import Path
 from typing import Any, NoReturn
 
-from consort.base.errors import BadInput
-from consort.base.limits import LARGEST_RECORD, read_bytes
-from consort.base.text import obeyed, visible
+from consort.base.errors import BadInput, obeyed, visible
+from consort.base.files import LARGEST_RECORD, read_bytes
 
 # Escapes in a file of JSON that may stand for a character that a terminal obeys.
 _ESCAPES = re.compile(r'\\[^"\\/nt]')

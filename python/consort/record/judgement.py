@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.base.held import Held
+from consort.base.errors import Held
 
 __all__ = ["Held", "Judgement"]
 

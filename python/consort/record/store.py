@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from consort.base import arguments
 from consort.base.errors import BadInput
-from consort.base.limits import is_file
-from consort.base.notebook import html_table
-from consort.base.units import microseconds
+from consort.base.files import is_file
+from consort.base.units import html_table, microseconds
 from consort.record.checked import check_record, inside
 from consort.record.grouped import rows_by
 from consort.record.json_file import read_json

@@ -21,7 +21,7 @@ from typing import Any
 
 from consort.base.environment import environment
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.base.extras import naming_extras
+from consort.base.packages import naming_extras
 from consort.record.columns import ACTIVITY
 from consort.record.json_file import as_read, write_json
 from consort.record.judgement import Held, Judgement

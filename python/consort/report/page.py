@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from consort import __version__
-from consort.base.limits import LARGEST_PICTURE, is_file, read_bytes
+from consort.base.files import LARGEST_PICTURE, is_file, read_bytes
 from consort.base.units import STATISTICS, SUFFIX, figure_unit, microseconds, number, time_text
 from consort.record.checked import inside
 from consort.record.provenance import PROVENANCE

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from consort.base.callable_package import make_callable
+from consort.base.packages import make_callable
 
 if TYPE_CHECKING:
     from consort.run.application import Prepared, prepare

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from consort.base.cpus import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
-from consort.base.progress import Progress
+from consort.base.waiting import Progress
 from consort.judge import Expected
 from consort.model import Configuration, System
 from consort.plan import ModePlans, Plan

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.remote_memory import remote_memory
-from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.ccache import compiled, run_tool
-from consort.base.toolchain.compiler import FLAGS, compiler, include_folders, version_of
-from consort.base.toolchain.source import cpp_tree
+from consort.base.toolchain.builds import cpp_tree, digest, kept
+from consort.base.toolchain.compiler import FLAGS, compiled, compiler, include_folders, run_tool, version_of
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.plan.over_links import link_of

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from consort.base import arguments
 from consort.base.errors import BadInput
-from consort.base.progress import Progress, silent
+from consort.base.waiting import Progress, silent
 from consort.model import Configuration, Duration, System
 from consort.plan.make import released_for
 from consort.record import Run

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import SystemFails
-from consort.base.progress import Progress, silent
-from consort.base.standstill import Standstill
-from consort.base.toolchain.source import cache_folder
+from consort.base.toolchain.builds import cache_folder
+from consort.base.waiting import Progress, Standstill, silent
 from consort.judge import Expected
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan

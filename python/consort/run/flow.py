@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from consort.base.errors import EnvironmentLacks, environment_errors
-from consort.base.progress import Progress
+from consort.base.waiting import Progress
 from consort.judge import Expected, Verdict, judge
 from consort.judge.bounds import Bounds
 from consort.judge.changes import changes_section

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.base.progress import Progress
+from consort.base.waiting import Progress
 from consort.plan import Plan
 from consort.record.ran import write_plan
 from consort.record.raw import MANIFEST

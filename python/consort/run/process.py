@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from consort.base.progress import Progress
-from consort.base.signals import stop_if_asked
+from consort.base.waiting import Progress, stop_if_asked
 
 # After so long somebody else's stop of a program is ended [s].
 STOPPED_S = 2.0

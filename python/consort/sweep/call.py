@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 
 from consort.base import arguments
-from consort.base.progress import Progress, silent
+from consort.base.waiting import Progress, silent
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import Loaded, load_sweep
 from consort.sweep.run import run

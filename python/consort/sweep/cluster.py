@@ -21,8 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
-from consort.base.signals import stop_if_asked
-from consort.base.standstill import Standstill, with_children
+from consort.base.waiting import Standstill, stop_if_asked, with_children
 from consort.sweep.cells import Cells
 from consort.sweep.run import Outcome, Writer
 from consort.sweep.work import Batches, Cell, OtherCode, code, run_cells

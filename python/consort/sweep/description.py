@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from consort.analysis.lacking import held, lacking_figures
 from consort.analysis.system import analyze_system
-from consort.base.held import Held
+from consort.base.errors import Held
 from consort.model import BadDescription, System
 from consort.plan import plan_of
 from consort.sweep.cells import Cells, Row

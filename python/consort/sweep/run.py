@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from consort.base.progress import Progress, silent
-from consort.base.signals import stop_if_asked
+from consort.base.waiting import Progress, silent, stop_if_asked
 from consort.sweep.cells import Cells
 from consort.sweep.store import Store, open_store
 from consort.sweep.work import Batches, Done, code, run_cells

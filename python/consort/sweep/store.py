@@ -22,8 +22,7 @@ from filelock import FileLock, Timeout
 
 from consort.base.environment import environment
 from consort.base.errors import BadInput
-from consort.base.files import replace_file, written_whole
-from consort.base.limits import LARGEST_RECORD, read_bytes
+from consort.base.files import LARGEST_RECORD, read_bytes, replace_file, written_whole
 from consort.sweep.cells import FORMAT, Cells, Spec, digest
 from consort.sweep.model import FIGURES, SHARES, column_of, provenance_of
 from consort.sweep.work import Done, code

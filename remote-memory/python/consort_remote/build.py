@@ -11,7 +11,7 @@ from pathlib import Path
 
 from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.ccache import for_make
+from consort.base.toolchain.compiler import for_make
 
 from consort_remote.source import need_folder
 

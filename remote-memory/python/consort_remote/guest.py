@@ -16,7 +16,7 @@ from pathlib import Path
 
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.initramfs import archive_of
+from consort.base.toolchain.debian import archive_of
 
 from consort_remote.kernel import Kernel, Machine, module, sources
 

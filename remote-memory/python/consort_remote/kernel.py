@@ -17,8 +17,7 @@ from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.base.toolchain import debian
-from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.source import cache_folder
+from consort.base.toolchain.builds import cache_folder, digest, kept
 from filelock import FileLock
 
 from consort_remote.source import need_folder

@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from consort.base.toolchain.builds import cpp_tree
 from consort.base.toolchain.compiler import TOOL_FLAGS, own_program
-from consort.base.toolchain.source import cpp_tree
 
 from consort_remote.source import cpp_folder
 

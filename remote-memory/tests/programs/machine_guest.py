@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 from consort.base.errors import EnvironmentLacks
-from consort.base.toolchain.initramfs import archive_of
+from consort.base.toolchain.debian import archive_of
 from consort_remote import guest, kernel
 from guest_drivers import drivers
 

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.base.toolchain import debian
-from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.initramfs import archive_of
-from consort.base.toolchain.source import cache_folder, need_source_tree
+from consort.base.toolchain.builds import cache_folder, digest, kept, need_source_tree
+from consort.base.toolchain.debian import archive_of
 from consort.board.description import LinuxSpec
 from filelock import FileLock
 

@@ -11,7 +11,7 @@ import pytest
 from consort.analysis.lacking import held
 from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.system import analyze_system
-from consort.base.held import Held
+from consort.base.errors import Held
 from consort.cli import main
 from consort.model import System, platform_from_data, system_from_data
 from loops import for_each

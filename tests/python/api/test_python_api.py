@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 from consort.base.errors import BadInput
-from consort.base.notebook import html_table
+from consort.base.units import html_table
 from consort.model import BadDescription, Duration, System
 from consort.record import list_runs
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from consort.base import standstill
-from consort.base.standstill import Standstill, with_children, withheld_s
+from consort.base import waiting
+from consort.base.waiting import Standstill, with_children, withheld_s
 
 
 class Clock:
@@ -18,8 +18,8 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
         self.withheld: dict[int, float] = {}
-        monkeypatch.setattr(standstill.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(standstill, "withheld_s", lambda pid: self.withheld.get(pid, 0.0))
+        monkeypatch.setattr(waiting.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(waiting, "withheld_s", lambda pid: self.withheld.get(pid, 0.0))
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
-from consort.base.text import obeyed, visible
+from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, obeyed, visible
 from consort.commands import analyze, check, plan, runs, simulate
 from consort.record import RunWriter
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from consort.base.errors import EnvironmentLacks
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.cli import cli
 from consort_bench import executive
 from consort_bench.executive_rounds import Executive, Round, cyclictest_round, cyclictest_said, round_of

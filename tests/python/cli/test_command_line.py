@@ -115,7 +115,7 @@ def imported_by(*runs: str | list[str]) -> set[str]:
 
 def test_the_words_of_options_are_those_of_the_tables_that_are_not_imported() -> None:
     """A help text's lists, made without an import, equal those that the modules define."""
-    from consort.base.toolchain.processes import PROCESSES
+    from consort.base.toolchain.compiler import PROCESSES
     from consort.board.generate import FORMATS
     from consort.commands import generate, migrate, plan, run
     from consort.judge.verdict import UNDECIDED_ABOVE

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from consort.base.toolchain.source import cpp_tree
+from consort.base.toolchain.builds import cpp_tree
 from consort.cli import main
 
 pytest.importorskip("consort._engine", reason="the native module is not built")

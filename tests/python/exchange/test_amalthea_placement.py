@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.exchange.amalthea.importer import import_amalthea
 from consort.model import System, platform_from_data, system_from_data
 from consort.place.call import place

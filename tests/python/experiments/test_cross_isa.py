@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from consort.base.toolchain.source import need_source_tree
+from consort.base.toolchain.builds import need_source_tree
 from consort.model import load_platform
 from consort_bench import cross_isa
 from consort_bench.cross_isa_points import (

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from consort.base.errors import BadInput, ConsortError, SystemFails
-from consort.base.toolchain.processes import PROCESSES
+from consort.base.toolchain.compiler import PROCESSES
 from consort.commands.migrate import command
 from consort.migrate.c_code import own_phase
 from consort.migrate.module import Step, build_module

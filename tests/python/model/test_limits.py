@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from consort.base.limits import LARGEST_DESCRIPTION
+from consort.base.files import LARGEST_DESCRIPTION
 from consort.commands.check import command as check
 from consort.model import BadDescription, System, load_system
 from consort.model.compose import DEEPEST

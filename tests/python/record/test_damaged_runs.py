@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from consort.base.errors import BadInput
-from consort.base.limits import LARGEST_RECORD
+from consort.base.files import LARGEST_RECORD
 from consort.commands import compare, report, runs
 from consort.record import RawRun, RunWriter
 from consort.record.store import open_run

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from consort.base.errors import ConsortError
-from consort.base.limits import read_bytes
+from consort.base.files import read_bytes
 from consort.commands import compare, report, runs
 from consort.record import RawRun, RunWriter
 from consort.record.store import open_run
@@ -185,6 +185,6 @@ def test_a_pipe_to_which_somebody_writes_is_read(tmp_path: Path) -> None:
 
 def test_a_pipe_to_which_nobody_writes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr("consort.base.limits.WRITER_S", 0.05)
+    monkeypatch.setattr("consort.base.files.WRITER_S", 0.05)
     with pytest.raises(ConsortError, match="is a pipe, and nobody has written to it"):
         read_bytes(tmp_path / "pipe", 100, "description")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.problems import BadDescription
-from consort.base.progress import silent
+from consort.base.waiting import silent
 from consort.commands.check import command as check
 from consort.model import load_system
 from consort.plan import plan

@@ -13,7 +13,7 @@ from effort import PATIENCE
 # The exception comes in a finalizer, which drops it and goes on.
 SWALLOWED = """
 import os, signal, sys
-from consort.base.signals import signals_to_exceptions
+from consort.base.waiting import signals_to_exceptions
 from consort.run.process import execute
 
 signals_to_exceptions()

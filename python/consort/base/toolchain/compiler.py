@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ compiler, and Consort's own small programs for this machine, built when they are first needed."""
+"""The C++ compiler, through ccache where it is installed; programs for this machine and through emulators."""
 
 from __future__ import annotations
 
@@ -7,14 +7,56 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from consort.base.errors import EnvironmentLacks
-from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.ccache import compiled, run_tool
-from consort.base.toolchain.source import cpp_tree
+from consort.base.toolchain.builds import cpp_tree, digest, kept
+
+
+def compiled(command: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
+    """Runs one compilation (`-c`, one source), through ccache if there is one that works.
+
+    `scratch`: for the compiler's own temporary files, so that they go with it if the compiler is killed.
+    """
+    done = run_tool(through_ccache(command), scratch)
+    failed = done.returncode != 0 and done.stderr.startswith("ccache: error:")
+    return run_tool(command, scratch) if failed else done
+
+
+def run_tool(command: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a compiler or linker whose temporary files lie in `scratch`."""
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def for_make(root: Path) -> dict[str, str]:
+    """Variables with which a makefile that knows OBJCACHE compiles through ccache, if there is one.
+
+    `root`: what is compiled below it counts in other folders of the same contents too. Headers may be
+    precompiled.
+    """
+    if shutil.which("ccache") is None:
+        return {}
+    return {
+        "OBJCACHE": "ccache",
+        "CCACHE_BASEDIR": str(root),
+        "CCACHE_NOHASHDIR": "1",
+        "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+    }
+
+
+def through_ccache(command: Sequence[str]) -> list[str]:
+    """The command of one compilation, through ccache if there is one on the path.
+
+    ccache keeps what it compiled under the hash of the preprocessed source, the options and the compiler: a
+    second compilation of the same is a copy. It does not keep what is linked: such commands are not for it.
+    """
+    found = shutil.which("ccache")
+    return [found, *command] if found else list(command)
+
 
 # -ffp-contract=off: a fused multiply-add rounds once instead of twice: outputs would depend on the processor.
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra")
@@ -109,3 +151,29 @@ def own_program(
 def version_of(cxx: str) -> str:
     """A compiler's own version text."""
     return subprocess.run([cxx, "--version"], check=True, capture_output=True, text=True).stdout
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """An instruction set whose Linux programs run here."""
+
+    name: str
+    compiler: str
+    package: str
+    emulator: str = ""
+    flags: tuple[str, ...] = ()
+
+
+PROCESSES = {
+    p.name: p
+    for p in (
+        ProcessSpec("x86-64", "g++", "g++"),
+        ProcessSpec("armv7", "arm-linux-gnueabihf-g++", "g++-arm-linux-gnueabihf", "qemu-arm"),
+        ProcessSpec("aarch64", "aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu", "qemu-aarch64"),
+        ProcessSpec("riscv64", "riscv64-linux-gnu-g++", "g++-riscv64-linux-gnu", "qemu-riscv64"),
+        ProcessSpec(
+            "i386", "i686-linux-gnu-g++", "g++-i686-linux-gnu", "qemu-i386", ("-msse2", "-mfpmath=sse")
+        ),
+        ProcessSpec("ppc64", "powerpc64-linux-gnu-g++", "g++-powerpc64-linux-gnu", "qemu-ppc64"),
+    )
+}

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from consort.analysis.lacking import answer_of, lacking_figures, named, remedies
 from consort.analysis.scratchpad import slot_of, three_phase_cores
-from consort.base.errors import BadInput, SystemFails, Undecided
-from consort.base.held import Held
+from consort.base.errors import BadInput, Held, SystemFails, Undecided
 from consort.board.generate.kernel import (
     PART_ALIGNMENT,
     PARTITIONS,

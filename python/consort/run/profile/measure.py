@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from consort.base.cpus import usable_cpus
 from consort.base.errors import BadInput
-from consort.base.progress import Progress
+from consort.base.waiting import Progress
 from consort.model import System
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, plan

@@ -7,7 +7,7 @@ import json
 
 import click
 from consort.base.errors import SystemFails
-from consort.base.progress import progress_bar
+from consort.base.waiting import progress_bar
 from consort.commands.options import ChoiceOf
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long operations: their progress, the signals that end them, and waits that end when nothing moves."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# Called with what is being done, and how much of it (0 to 1; None: not known).
+Progress = Callable[[str, float | None], None]
+# A bar that is gone at once only flickers.
+BAR_AFTER_S = 2.0
+
+
+def silent(_what: str, _share: float | None) -> None:
+    """The progress of an operation that nobody watches."""
+
+
+@contextmanager
+def progress_bar(quiet: bool, *, after: float = BAR_AFTER_S) -> Iterator[Progress]:
+    """A bar on a terminal, once `after` seconds have gone by; `silent` elsewhere, and where `quiet`."""
+    if quiet or not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    row = bar.add_task("", total=None)
+    began = time.monotonic()
+
+    def show(what: str, share: float | None) -> None:
+        if not bar.live.is_started and time.monotonic() - began >= after:
+            bar.start()
+        bar.update(row, description=what, total=None if share is None else 1.0, completed=share or 0.0)
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+# The signals that asked this process to stop.
+_asked: list[int] = []
+
+
+def signals_to_exceptions() -> None:
+    """SIGTERM and SIGHUP unwind this process like an interrupt, so that everything is cleaned up.
+
+    What waits for long also calls `stop_if_asked`: an exception that a signal raises in a finalizer or in a
+    library's callback goes no further.
+    """
+
+    def stop(number: int, _frame: Any) -> None:
+        _asked.append(number)
+        raise SystemExit(128 + number)
+
+    shown = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if not (_asked and isinstance(unraisable.exc_value, SystemExit)):
+            shown(unraisable)
+
+    sys.unraisablehook = hook
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+
+
+def stop_if_asked() -> None:
+    """Raises SystemExit if a signal has asked this process to stop."""
+    if _asked:
+        raise SystemExit(128 + _asked[0])
+
+
+# How long nothing may move [s], where nothing else is said.
+STANDSTILL_S = 600.0
+
+
+class Standstill:
+    """Tells when an awaited process has not moved for `seconds`.
+
+    `processes`: whose work is waited for. Time for which a busy machine lets one of them wait for a processor
+    does not count.
+    """
+
+    def __init__(self, seconds: float, processes: Callable[[], Iterable[int]] = tuple) -> None:
+        self._seconds = seconds
+        self._processes = processes
+        self._withheld = 0.0
+        self._looked = -math.inf
+        self._end = 0.0
+        self.moved()
+
+    def moved(self) -> None:
+        """Notes a move that `over` is not shown."""
+        self._seen: object = object()
+
+    def over(self, seen: object) -> bool:
+        """True if `seen`, a value that changes with each move, has been the same for so long."""
+        clock = time.monotonic()
+        # Not each time: who waits looks hundreds of times a second.
+        if clock >= self._looked + min(1.0, self._seconds / 10) or clock - self._withheld > self._end:
+            self._looked = clock
+            self._withheld = max(self._withheld, *map(withheld_s, self._processes()), 0.0)
+        now = clock - self._withheld
+        if seen != self._seen:
+            self._seen, self._end = seen, now + self._seconds
+        return now > self._end
+
+
+def withheld_s(pid: int) -> float:
+    """The longest time that one of a process's threads has waited for a processor [s].
+
+    0 where it has ended, or the kernel does not count it.
+    """
+    longest = 0
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            longest = max(longest, int((thread / "schedstat").read_text(encoding="ascii").split()[1]))
+    except (OSError, ValueError, IndexError):
+        pass
+    return longest * 1e-9
+
+
+def with_children() -> list[int]:
+    """This process and those that it started."""
+    mine = os.getpid()
+    found = [mine]
+    try:
+        for thread in Path(f"/proc/{mine}/task").iterdir():
+            found += map(int, (thread / "children").read_text(encoding="ascii").split())
+    except (OSError, ValueError):
+        pass
+    return found
