@@ -129,16 +129,16 @@ Check in_virtual_time(std::uint64_t slot_ns, std::uint64_t run_ns) {
     const std::vector<spm::MirrorSetup> setups = mirrors.setups();
     Queue device;
     spm::IoSubsystem<Queue, flows, flows> io(device, setups.data(), flows, subscriptions, flows);
-    spm::Task task;
-    task.period = task.deadline = period_of(slot_ns);
-    task.size.inputs = task.size.outputs = shape<capacity>.bytes();
+    simulated::Task task;
+    task.plan.period = task.plan.deadline = static_cast<consort::app::Time>(period_of(slot_ns));
+    task.image.size.inputs = task.image.size.outputs = shape<capacity>.bytes();
     simulated::Behaviour behaviour;
     behaviour.execution = [](std::uint32_t, std::uint32_t, std::uint32_t) { return Ticks{execution_ns}; };
     behaviour.compute = [](std::uint32_t, std::uint32_t, std::uint32_t, const spm::Partition& parts) {
         echo<capacity>(parts);
     };
     simulated::Machine machine({{task, task}, {task, task}}, simulated::equal_slots(2, slot_ns), {},
-                               behaviour, spm::layout_of(task.size).bytes);
+                               behaviour, spm::layout_of(task.image.size).bytes);
     machine.board.on_inputs = [&io](std::uint32_t c, std::uint32_t t) { return io.inputs(c, t); };
     machine.board.on_outputs = [&io](std::uint32_t c, std::uint32_t t) { return io.outputs(c, t); };
     machine.board.on_delivered = [&io](std::uint32_t c, std::uint32_t t) { io.delivered(c, t); };
@@ -199,12 +199,13 @@ Measured on_this_machine(std::uint64_t slot_ns, std::uint64_t run_ns, const std:
     Node node;
     UdpDevice device(node.port(), packet_bytes);
     spm::IoSubsystem<UdpDevice, flows, flows> io(device, setups.data(), flows, subscriptions, flows);
-    SpmTask task;
+    SpmStep task;
     task.name = "echo";
-    task.task.period = task.task.deadline = Clock::from_ns(period_of(slot_ns));
-    task.task.size.inputs = task.task.size.outputs = shape<capacity>.bytes();
+    task.plan.period = task.plan.deadline =
+        static_cast<consort::app::Time>(Clock::from_ns(period_of(slot_ns)));
+    task.image.size.inputs = task.image.size.outputs = shape<capacity>.bytes();
     task.job = &echo<capacity>;
-    std::vector<std::vector<SpmTask>> cores(2);
+    std::vector<std::vector<SpmStep>> cores(2);
     for (std::size_t c = 0; c < cores.size(); ++c) {
         if (busy[c]) {
             cores[c] = {task, task};

@@ -147,15 +147,15 @@ struct Run {
                std::memcmp(&out, &expected, sizeof out) == 0;
     }
 
-    static SpmTask task(const Settings& settings, bool phases) {
-        SpmTask t;
+    static SpmStep task(const Settings& settings, bool phases) {
+        SpmStep t;
         t.name = K::name;
-        t.task.period = t.task.deadline = settings.period;
+        t.plan.period = t.plan.deadline = static_cast<consort::app::Time>(settings.period);
         t.job = phases ? &three_phase : &direct;
         if (phases) {
-            t.task.size = TaskOf<K>::footprint;
-            t.task.code = reinterpret_cast<const std::byte*>(&constants);
-            t.task.data = reinterpret_cast<std::byte*>(&state);
+            t.image.size = TaskOf<K>::footprint;
+            t.image.code = reinterpret_cast<const std::byte*>(&constants);
+            t.image.data = reinterpret_cast<std::byte*>(&state);
         }
         return t;
     }
@@ -214,11 +214,11 @@ struct Partition40 {
 };
 
 json overheads(const Settings& settings) {
-    SpmTask t;
+    SpmStep t;
     t.name = "partition";
-    t.task.period = t.task.deadline = settings.period;
-    t.task.size.data = Partition40::bytes;
-    t.task.data = Partition40::image;
+    t.plan.period = t.plan.deadline = static_cast<consort::app::Time>(settings.period);
+    t.image.size.data = Partition40::bytes;
+    t.image.data = Partition40::image;
     t.job = [](const spm::Partition&) {};
     SpmOptions options = options_of(settings);
     // Each operation ends when it ends: its time shows.
@@ -234,10 +234,10 @@ json overheads(const Settings& settings) {
     json result{{"load_ns", list_of(load)}, {"unload_ns", list_of(unload)}};
     // Two short tasks that come together and one that holds the core meanwhile: the next job is ready when
     // the one before finishes.
-    SpmTask small = t;
-    small.task.size = {};
-    small.task.data = nullptr;
-    SpmTask holder = small;
+    SpmStep small = t;
+    small.image.size = {};
+    small.image.data = nullptr;
+    SpmStep holder = small;
     holder.job = [](const spm::Partition&) {
         const Ticks end = Clock::now() + Clock::from_ns(300'000);
         while (Clock::now() < end) {
@@ -245,9 +245,10 @@ json overheads(const Settings& settings) {
     };
     options = options_of(settings);
     options.slot = Clock::from_ns(50'000);
-    holder.task.period = holder.task.deadline = small.task.period = small.task.deadline =
-        std::max(settings.period, Clock::from_ns(1'000'000));
-    run = SpmMachine({{holder, small}}, options).run(holder.task.period * settings.jobs);
+    const Ticks period = std::max(settings.period, Clock::from_ns(1'000'000));
+    holder.plan.period = holder.plan.deadline = small.plan.period = small.plan.deadline =
+        static_cast<consort::app::Time>(period);
+    run = SpmMachine({{holder, small}}, options).run(period * settings.jobs);
     std::vector<Ticks> change;
     for (std::size_t i = 1; i < run.jobs.size(); ++i) {
         if (run.jobs[i].ready <= run.jobs[i - 1].finish) {
@@ -262,7 +263,7 @@ json overheads(const Settings& settings) {
 
 // All fourteen on one core under TDMA, beside the streaming neighbour: responses for the bound.
 bool together(const Settings& settings, Stream& stream, json& result) {
-    std::vector<SpmTask> tasks;
+    std::vector<SpmStep> tasks;
     std::vector<const std::byte*> ins;
     std::vector<std::byte*> outs;
     displacing = false;  // they displace each other
@@ -270,14 +271,14 @@ bool together(const Settings& settings, Stream& stream, json& result) {
     std::uint32_t at = 0;
     automotive::for_each_kernel([&]<class K>() {
         Run<K>::reset(settings.jobs);
-        SpmTask t = Run<K>::task(settings, true);
+        SpmStep t = Run<K>::task(settings, true);
         // Room for every task in every period: 4 slots each, and again.
-        t.task.period = t.task.deadline = slot * (80 + 8 * at++);
+        t.plan.period = t.plan.deadline = static_cast<consort::app::Time>(slot * (80 + 8 * at++));
         tasks.push_back(t);
         ins.push_back(reinterpret_cast<const std::byte*>(&Run<K>::in));
         outs.push_back(reinterpret_cast<std::byte*>(&Run<K>::out));
     });
-    const std::vector<SpmTask> table = tasks;
+    const std::vector<SpmStep> table = tasks;
     SpmOptions options = options_of(settings);
     SpmMachine machine({tasks}, options);
     machine.connect([&ins](std::uint32_t, std::uint32_t t) { return ins[t]; },
@@ -300,7 +301,7 @@ bool together(const Settings& settings, Stream& stream, json& result) {
         }
         rows.push_back({{"task", table[i].name},
                         {"jobs", jobs},
-                        {"period", table[i].task.period},
+                        {"period", table[i].plan.period},
                         {"execution", execution},
                         {"response", response}});
     }

@@ -10,6 +10,7 @@
 #include "consort/spm/io.hpp"
 #include "consort/spm/io_core.hpp"
 #include "consort/spm/message_box.hpp"
+#include "consort/spm/planned.hpp"
 #include "consort/spm/schedule.hpp"
 #include "consort/spm/step.hpp"
 #include "consort/spm/task.hpp"

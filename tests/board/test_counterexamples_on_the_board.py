@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from board_support import PATIENCE, board
 from consort import _engine
-from consort.board.scratchpad import KernelRun, KernelTask, Request, run_kernel
+from consort.board.kernel_image import kernel_row
+from consort.board.scratchpad import Given, KernelRun, Request, run_kernel
 from consort.board.task_image import image_of_text, make_image
 
 TENTH = 20_000  # ns
@@ -99,11 +100,10 @@ def test_a_schedule_beyond_the_printed_bound_is_the_kernels_and_the_corrected_bo
         requests += [Request(at * TENTH, 0, n) for at in times]
         cut = [arrivals.shorter[k] if k < len(arrivals.shorter) else 0 for k in range(len(times))]
         lasting = [(execution - c) * TENTH for c in cut]
-        tasks.append(
-            KernelTask(f"t{n}", 0, period * TENTH, period * TENTH, image, release="sporadic", lasting=lasting)
-        )
-    slots = [(core, SLOT * TENTH) for core in range(example.cores)]
-    run = KernelRun(tasks, slots, example.until * TENTH, requests=requests, cores=example.cores)
+        row = kernel_row(0, n, period=period * TENTH, deadline=period * TENTH, on_request=True)
+        tasks.append(Given(f"t{n}", row, image, lasting=lasting))
+    slots = [SLOT * TENTH] * example.cores
+    run = KernelRun(tasks, slots, example.until * TENTH, requests=requests)
     jobs = run_kernel(run, seconds=PATIENCE).jobs
 
     # Job by job what the analysis engine's exact protocol gives.

@@ -26,8 +26,9 @@ from consort.board.devices import (
     serial_messages,
     socket_line,
 )
+from consort.board.kernel_image import kernel_row
 from consort.board.layouts import Layouts
-from consort.board.scratchpad import KernelResult, KernelRun, KernelTask, kernel_images, run_kernel
+from consort.board.scratchpad import Given, KernelResult, KernelRun, kernel_images, run_kernel
 from consort.board.session import Board
 from consort.board.task_image import TaskImage, image_of_text, make_image
 
@@ -44,8 +45,8 @@ def image() -> TaskImage:
     return make_image(image_of_text(SOURCE.read_text(encoding="utf-8")), b"", bytes(12), BOX.bytes, BOX.bytes)
 
 
-def echo(image: TaskImage, name: str, core: int, period: int = PERIOD) -> KernelTask:
-    return KernelTask(name, core, period, period, image, lasting=[300 * US])
+def echo(image: TaskImage, name: str, core: int, period: int = PERIOD) -> Given:
+    return Given(name, kernel_row(core, 0, period=period, deadline=period), image, lasting=[300 * US])
 
 
 def two(image: TaskImage, *, keep_all: bool, flows: list[Flow], until: int, **more: object) -> KernelRun:
@@ -56,7 +57,7 @@ def two(image: TaskImage, *, keep_all: bool, flows: list[Flow], until: int, **mo
         flows,
     )
     tasks = [echo(image, "a", 0), echo(image, "b", 1)]
-    return KernelRun(tasks, [(0, SLOT), (1, SLOT)], until, devices=replace(devices, **more))  # type: ignore[arg-type]
+    return KernelRun(tasks, [SLOT, SLOT], until, devices=replace(devices, **more))  # type: ignore[arg-type]
 
 
 def state(result: KernelResult, task: str) -> tuple[int, int, int]:

@@ -6,17 +6,21 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from board_support import PATIENCE, board
 from consort.base.errors import BadInput, SystemFails
+from consort.board import scratchpad
 from consort.board.boards import kernel_board, roles
+from consort.board.kernel_image import kernel_row
+from consort.board.layouts import Layouts
 from consort.board.scratchpad import (
     Fault,
+    Given,
     KernelResult,
     KernelRun,
-    KernelTask,
     run_kernel,
 )
 from consort.board.task_image import TaskImage, image_of_text, make_image
@@ -42,21 +46,18 @@ def inputs(*jobs: tuple[int, ...]) -> list[bytes]:
     return [struct.pack("<3I", *job, *(0,) * (3 - len(job))) for job in jobs]
 
 
-def task(image: TaskImage, name: str, core: int, period: int, *jobs: tuple[int, ...]) -> KernelTask:
+def task(image: TaskImage, name: str, core: int, period: int, *jobs: tuple[int, ...]) -> Given:
     given = inputs(*jobs) if jobs else inputs(*((n + 1,) for n in range(20)))
-    return KernelTask(
-        name, core, period * US, period * US, image, inputs=given, outputs=20, lasting=[500 * US],
-        budget=600 * US, on_overrun="stop_job",
-    )  # fmt: skip
+    row = kernel_row(core, 0, period=period * US, deadline=period * US, wcet=600 * US, on_overrun="stop-job")
+    return Given(name, row, image, inputs=given, outputs=20, lasting=[500 * US])
 
 
-def pair(image: TaskImage, core: int) -> list[KernelTask]:
+def pair(image: TaskImage, core: int) -> list[Given]:
     return [task(image, f"a{core}", core, 5000), task(image, f"b{core}", core, 8000)]
 
 
-def run(tasks: list[KernelTask], *faults: Fault, until: int = 30_000) -> KernelResult:
-    slots = [(0, SLOT), (1, SLOT)]
-    return run_kernel(KernelRun(tasks, slots, until * US, faults=faults), seconds=PATIENCE)
+def run(tasks: list[Given], *faults: Fault, until: int = 30_000) -> KernelResult:
+    return run_kernel(KernelRun(tasks, [SLOT, SLOT], until * US, faults=faults), seconds=PATIENCE)
 
 
 def kinds(result: KernelResult) -> dict[str, int]:
@@ -153,12 +154,14 @@ def test_a_job_that_hangs_is_left_and_its_task_goes_on(image: TaskImage):
     ("policy", "expected", "found"),
     [
         ("report", ["done"] * 4, {"execution_overrun": 1}),
-        ("stop_job", ["done", "stopped", "done", "done"], {"execution_overrun": 1}),
-        ("stop_task", ["done", "stopped"], {"execution_overrun": 1, "task_stopped": 1}),
+        ("stop-job", ["done", "stopped", "done", "done"], {"execution_overrun": 1}),
+        ("stop-task", ["done", "stopped"], {"execution_overrun": 1, "task_stopped": 1}),
     ],
 )
 def test_a_job_longer_than_its_budget(image: TaskImage, policy: str, expected: list[str], found: dict):
-    long = replace(task(image, "b0", 0, 8000), on_overrun=policy, lasting=[500 * US, 1500 * US, 500 * US])
+    long = task(image, "b0", 0, 8000)
+    row = {**long.row, "on_overrun": policy}
+    long = replace(long, row=row, lasting=[500 * US, 1500 * US, 500 * US])
     result = run([task(image, "a0", 0, 5000), long, *pair(image, 1)])
     assert kinds(result) == found
     assert outcomes(result, 0, 1) == expected
@@ -195,12 +198,31 @@ def test_a_lost_slot_is_told_and_made_up_for(image: TaskImage):
 
 
 @pytest.mark.slow
-def test_an_image_that_is_damaged_is_not_run(image: TaskImage):
-    code = bytearray(image.code)
-    code[80] ^= 1
-    bad = replace(task(image, "a0", 0, 5000), image=replace(image, code=bytes(code)))
+def test_an_image_that_is_damaged_is_not_run(image: TaskImage, monkeypatch: pytest.MonkeyPatch):
+    right = scratchpad.headed
+
+    def damaged(image: TaskImage, layouts: Layouts) -> bytes:
+        code = bytearray(right(image, layouts))
+        code[80] ^= 1
+        return bytes(code)
+
+    monkeypatch.setattr(scratchpad, "headed", damaged)
     with pytest.raises(SystemFails, match="task 0's image is damaged"):
-        run([bad])
+        run([task(image, "a0", 0, 5000)])
+
+
+@pytest.mark.representative
+def test_a_plan_of_other_tables_is_not_run(image: TaskImage, monkeypatch: pytest.MonkeyPatch):
+    right = scratchpad.kernel_image
+
+    def other(*given: Any) -> bytes:
+        made = bytearray(right(*given))
+        made[8] ^= 1  # in the fingerprint of the tables
+        return bytes(made)
+
+    monkeypatch.setattr(scratchpad, "kernel_image", other)
+    with pytest.raises(SystemFails, match="tables are laid out otherwise"):
+        run([task(image, "a0", 0, 5000)])
 
 
 def test_a_task_too_large_for_its_partition_is_refused(image: TaskImage):

@@ -36,6 +36,15 @@ struct Behaviour {
     std::function<void(std::uint32_t core, std::uint32_t task, std::uint32_t job, const Partition&)> compute;
 };
 
+using consort::app::plan::OnLate;
+using consort::app::plan::OnOverrun;
+
+// A task with its own row of the plan: periodic, and unwatched.
+struct Task {
+    consort::app::plan::Task plan{};
+    Image image{};
+};
+
 struct Request {
     Ticks at;
     std::uint32_t core;
@@ -130,6 +139,7 @@ class Machine {
         : behaviour(std::move(behaviour)),
           board(this->behaviour, static_cast<std::uint32_t>(tables.size())),
           tables_(std::move(tables)),
+          entries_(tables_.size()),
           slots_(std::move(slots)),
           shared_(std::make_unique<Hand::Shared[]>(tables_.size())),
           memory_(tables_.size() * partitions * partition_bytes) {
@@ -137,7 +147,10 @@ class Machine {
         schedule.count = static_cast<std::uint32_t>(slots_.size());
         std::vector<CoreSetup<consort::access::Coherent>> setups(tables_.size());
         for (std::size_t c = 0; c < tables_.size(); ++c) {
-            setups[c].tasks = {tables_[c].data(), static_cast<std::uint32_t>(tables_[c].size())};
+            for (const Task& task : tables_[c]) {
+                entries_[c].push_back({&task.plan, task.image});
+            }
+            setups[c].tasks = {entries_[c].data(), static_cast<std::uint32_t>(entries_[c].size())};
             setups[c].handover = &shared_[c];
             for (std::size_t p = 0; p < partitions; ++p) {
                 setups[c].partition[p] = memory_.data() + (c * partitions + p) * partition_bytes;
@@ -216,7 +229,7 @@ class Machine {
         if (behaviour.compute) {
             const Task& task = tables_[c][core.ready.task];
             behaviour.compute(c, core.ready.task, core.ready.job,
-                              parts_of(core.partition[core.ready.partition], task.size));
+                              parts_of(core.partition[core.ready.partition], task.image.size));
         }
         core.hand.end(board.now, behaviour.outcome(c, core.ready.task, core.ready.job));
         core.busy_until = never;
@@ -232,6 +245,7 @@ class Machine {
     }
 
     std::vector<std::vector<Task>> tables_;
+    std::vector<std::vector<Entry>> entries_;
     std::vector<Slot> slots_;
     std::unique_ptr<Hand::Shared[]> shared_;
     std::vector<std::byte> memory_;
@@ -250,9 +264,9 @@ inline std::vector<Slot> equal_slots(std::uint32_t cores, Ticks length) {
 
 inline Task sporadic(Ticks period, Ticks deadline) {
     Task task;
-    task.period = period;
-    task.deadline = deadline;
-    task.release = Release::sporadic;
+    task.plan.period = static_cast<consort::app::Time>(period);
+    task.plan.deadline = static_cast<consort::app::Time>(deadline);
+    task.plan.on_request = true;
     return task;
 }
 

@@ -19,9 +19,9 @@ constexpr Ticks slot = 10;
 
 Task periodic(Ticks period, Ticks budget = 0) {
     Task task;
-    task.period = period;
-    task.deadline = period;
-    task.budget = budget;
+    task.plan.period = task.plan.deadline = static_cast<consort::app::Time>(period);
+    task.plan.wcet = static_cast<consort::app::Time>(budget);
+    task.plan.on_overrun = budget != 0 ? OnOverrun::report : OnOverrun::unwatched;
     return task;
 }
 
@@ -65,8 +65,8 @@ TEST(Faults, ATaskThatKeepsDataHasOneJobInFlight) {
         std::uint32_t counter = 0;
         Task task = periodic(30);
         if (keeps) {
-            task.size.data = sizeof counter;
-            task.data = reinterpret_cast<std::byte*>(&counter);
+            task.image.size.data = sizeof counter;
+            task.image.data = reinterpret_cast<std::byte*>(&counter);
         }
         Behaviour behaviour = steady(45);
         behaviour.compute = [keeps](std::uint32_t, std::uint32_t, std::uint32_t, const Partition& parts) {
@@ -176,10 +176,10 @@ TEST(Faults, ADmaThatDoesNotStopHoldsEverythingUntilItHas) {
 TEST(Faults, ExecutionOverrun) {
     for (const OnOverrun policy : {OnOverrun::report, OnOverrun::stop_job, OnOverrun::stop_task}) {
         Task hanging = periodic(200, 30);
-        hanging.on_overrun = policy;
+        hanging.plan.on_overrun = policy;
         std::uint32_t kept = 0;
-        hanging.size.data = sizeof kept;
-        hanging.data = reinterpret_cast<std::byte*>(&kept);
+        hanging.image.size.data = sizeof kept;
+        hanging.image.data = reinterpret_cast<std::byte*>(&kept);
         Behaviour behaviour;
         behaviour.execution = [](std::uint32_t, std::uint32_t task, std::uint32_t job) {
             return task == 0 && job == 2 ? Ticks{90} : Ticks{20};
@@ -226,7 +226,7 @@ TEST(Faults, TheBoundaryOfEachWatchdog) {
     for (const Ticks deadline : {Ticks{39}, Ticks{40}}) {
         for (const Ticks budget : {Ticks{14}, Ticks{15}}) {
             Task task = periodic(200, budget);
-            task.deadline = deadline;
+            task.plan.deadline = static_cast<consort::app::Time>(deadline);
             Machine machine({{task}}, equal_slots(1, slot), {}, steady(15));
             machine.run(199);
             ASSERT_EQ(machine.board.jobs.size(), 1U);
@@ -258,9 +258,9 @@ TEST(Faults, ExecutionIsWatchedDuringAnUnload) {
 
 TEST(Faults, MissedDeadline) {
     // Overloaded for a while: job 1 of the first task takes long.
-    for (const OnMiss policy : {OnMiss::report, OnMiss::drop, OnMiss::stop_task}) {
+    for (const OnLate policy : {OnLate::report, OnLate::drop, OnLate::stop_task}) {
         Task low = periodic(100);
-        low.on_miss = policy;
+        low.plan.on_late = policy;
         Behaviour behaviour;
         behaviour.execution = [](std::uint32_t, std::uint32_t task, std::uint32_t job) {
             return task == 0 && job == 1 ? Ticks{430} : Ticks{10};
@@ -270,11 +270,11 @@ TEST(Faults, MissedDeadline) {
         EXPECT_GT(count(machine.board, Kind::deadline_missed, 0, 1), 0U);
         const std::size_t dropped = count(machine.board, Kind::job_dropped, 0, 1);
         const std::size_t done = jobs_of(machine.board, 0, 1).size();
-        EXPECT_EQ(dropped > 0, policy == OnMiss::drop);
-        EXPECT_EQ(machine.kernel->stopped(0, 1), policy == OnMiss::stop_task);
-        if (policy == OnMiss::drop) {
+        EXPECT_EQ(dropped > 0, policy == OnLate::drop);
+        EXPECT_EQ(machine.kernel->stopped(0, 1), policy == OnLate::stop_task);
+        if (policy == OnLate::drop) {
             EXPECT_EQ(dropped + done, 30U);
-        } else if (policy == OnMiss::report) {
+        } else if (policy == OnLate::report) {
             EXPECT_EQ(done, 30U);
         } else {
             EXPECT_LT(done, 10U);

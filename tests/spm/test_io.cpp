@@ -137,8 +137,8 @@ struct Loopback {
     std::vector<std::vector<Task>> tables() const {
         Task task;
         // A load and an unload of two tasks, every second slot: as often as the slots let them.
-        task.period = task.deadline = 8 * slot;
-        task.size.inputs = task.size.outputs = shape.bytes();
+        task.plan.period = task.plan.deadline = static_cast<consort::app::Time>(8 * slot);
+        task.image.size.inputs = task.image.size.outputs = shape.bytes();
         return {{task, task}, {task, task}};
     }
     Behaviour behaviour() {

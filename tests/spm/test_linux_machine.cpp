@@ -21,7 +21,7 @@ using consort::linux_port::JobFunction;
 using consort::linux_port::SpmMachine;
 using consort::linux_port::SpmOptions;
 using consort::linux_port::SpmRun;
-using consort::linux_port::SpmTask;
+using consort::linux_port::SpmStep;
 using consort::linux_port::TooFewProcessors;
 
 constexpr std::uint64_t us = 1000;
@@ -65,14 +65,13 @@ SpmOptions options() {
     return o;
 }
 
-SpmTask task_of(const Table& table, Counter& state, std::uint64_t period_ns) {
-    SpmTask t;
+SpmStep task_of(const Table& table, Counter& state, std::uint64_t period_ns) {
+    SpmStep t;
     t.name = "sum";
-    t.task.period = ticks(period_ns);
-    t.task.deadline = t.task.period;
-    t.task.size = Sum::footprint;
-    t.task.code = reinterpret_cast<const std::byte*>(&table);
-    t.task.data = reinterpret_cast<std::byte*>(&state);
+    t.plan.period = t.plan.deadline = static_cast<consort::app::Time>(ticks(period_ns));
+    t.image.size = Sum::footprint;
+    t.image.code = reinterpret_cast<const std::byte*>(&table);
+    t.image.data = reinterpret_cast<std::byte*>(&state);
     t.job = &Sum::run;
     return t;
 }
@@ -197,11 +196,11 @@ TEST(LinuxMachine, SleepsWhileNothingIsDue) {
 TEST(LinuxMachine, ATransferThatDoesNotFitItsSlotStopsItsTaskOnly) {
     static std::byte image[64U << 20U];
     Table table{};
-    SpmTask large;
+    SpmStep large;
     large.name = "large";
-    large.task.period = large.task.deadline = ticks(5000 * us);
-    large.task.size.code = sizeof image;
-    large.task.code = image;
+    large.plan.period = large.plan.deadline = static_cast<consort::app::Time>(ticks(5000 * us));
+    large.image.size.code = sizeof image;
+    large.image.code = image;
     large.job = [](const Partition&) {};
     Number in{1};
     Result out{};
@@ -225,7 +224,7 @@ TEST(LinuxMachine, AJobThatWritesPastItsPartitionIsStopped) {
     Result out{};
     until_enough(100, [&](consort::Ticks time) {
         Counter state{};
-        SpmTask wild = task_of(table, state, 5000 * us);
+        SpmStep wild = task_of(table, state, 5000 * us);
         wild.job = [](const Partition& parts) {
             // Its partition is the largest, so it ends at the guard.
             *const_cast<volatile std::byte*>(parts.code + layout_of(Sum::footprint).bytes) = std::byte{1};
@@ -251,9 +250,9 @@ TEST(LinuxMachine, AJobThatHangsIsStopped) {
     Result out{};
     until_enough(200, [&](consort::Ticks time) {
         Counter state{};
-        SpmTask hung = task_of(table, state, 5000 * us);
-        hung.task.budget = ticks(500 * us);
-        hung.task.on_overrun = OnOverrun::stop_task;
+        SpmStep hung = task_of(table, state, 5000 * us);
+        hung.plan.wcet = static_cast<consort::app::Time>(ticks(500 * us));
+        hung.plan.on_overrun = consort::app::plan::OnOverrun::stop_task;
         hung.job = [](const Partition& parts) {
             for (;;) {
                 (void)*const_cast<const volatile std::byte*>(parts.code);
@@ -356,7 +355,7 @@ TEST(LinuxMachine, RefusesWhatIsNoTask) {
     Table table{};
     Counter state{};
     EXPECT_THROW(SpmMachine({{task_of(table, state, 1000 * us)}}, without), std::invalid_argument);
-    SpmTask idle = task_of(table, state, 1000 * us);
+    SpmStep idle = task_of(table, state, 1000 * us);
     idle.job = nullptr;
     EXPECT_THROW(SpmMachine({{idle}}, options()), std::invalid_argument);
 }

@@ -12,7 +12,8 @@ from typing import Any
 
 from consort.base.environment import environment
 from consort.board.devices import BoxShape, DeviceSetup, Flow, Mirror, Subscribed
-from consort.board.scratchpad import KernelResult, KernelRun, KernelTask, run_kernel
+from consort.board.kernel_image import kernel_row
+from consort.board.scratchpad import Given, KernelResult, KernelRun, run_kernel
 from consort.board.task_image import image_of_text, make_image
 
 from consort_bench.published import experiment_folder, read_published
@@ -41,7 +42,12 @@ def packets_run(slot: int, batch: int, duration: int) -> KernelRun:
     # The last unload of a round ends with the period: an I/O core that looks a microsecond later is not late.
     deadline = period + slot
     tasks = [
-        KernelTask(f"relay-{flow}", flow // 2, period, deadline, image, lasting=[EXECUTION_NS])
+        Given(
+            f"relay-{flow}",
+            kernel_row(flow // 2, flow % 2, period=period, deadline=deadline),
+            image,
+            lasting=[EXECUTION_NS],
+        )
         for flow in range(FLOWS)
     ]
     last = duration - 2 * period
@@ -54,7 +60,7 @@ def packets_run(slot: int, batch: int, duration: int) -> KernelRun:
         ],
         on_chip=batch == 1,
     )
-    return KernelRun(tasks, [(0, slot), (1, slot)], duration, devices=devices)
+    return KernelRun(tasks, [slot, slot], duration, devices=devices)
 
 
 def row_of(slot_us: int, batch: int, duration: int, result: KernelResult, published: float) -> dict[str, Any]:

@@ -9,7 +9,6 @@ instructions and has no memory that takes time: experiments/spm-centric-os/scrat
 
 from __future__ import annotations
 
-import struct
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -28,11 +27,12 @@ from consort.board.count import ALLOWED, Count, changes, compiler_version, load,
 from consort.board.description import BoardSpec
 from consort.board.image import board_program
 from consort.board.kernel import reference
+from consort.board.kernel_image import kernel_image, kernel_row
 from consort.board.kernel_plan import KernelPrograms, placed
 from consort.board.layouts import FILLER, Layouts, packed
-from consort.board.scratchpad import TABLES, Window
+from consort.board.scratchpad import HERTZ, TABLES, Window
 from consort.board.session import Board
-from consort.board.task_image import TaskImage, aligned, image_of_text, make_image
+from consort.board.task_image import ENTRY, TaskImage, aligned, headed, image_of_text, make_image
 from consort.model import System, load_system
 from consort.model.scheduling import Scheduling
 from consort.simulate.build import prepare
@@ -128,8 +128,7 @@ def application_core_counts(system: System, board_name: str | None = None) -> tu
 
 
 def _instruction_bytes(image: TaskImage) -> int:
-    entry, constants = struct.unpack_from("<2I", image.code, 8)
-    return int(constants - entry)
+    return image.constants - ENTRY
 
 
 def _run(
@@ -142,7 +141,7 @@ def _run(
         beside.write_text(_direct_source(system, list(images)), encoding="utf-8")
         program = _program(spec, beside)
     layouts = Layouts(program[core.name])
-    row, tables = layouts.struct("scratchpad::TaskRow"), layouts.struct("scratchpad::Tables")
+    row, tables = layouts.struct("scratchpad::Given"), layouts.struct("scratchpad::Tables")
     window = Window(spec.window_bytes)
     rows, outputs_at = [], []
     for name, image in images.items():
@@ -154,21 +153,25 @@ def _run(
             "data": len(image.state),
             "inputs": image.inputs,
             "outputs": image.outputs,
-            "code_at": window.place(image.code),
+            "code_at": window.place(headed(image, layouts)),
             "data_at": window.place(image.state),
             "inputs_at": window.place(given),
             "input_rows": max(1, len(inputs.get(name, ()))),
             "outputs_at": outputs_at[-1],
             "output_rows": 2,
+            "lasting_at": 0,
+            "lasting": 0,
         }
-        # Times and policies are not asked for.
-        rows.append(packed(row, **dict.fromkeys(row.names or (), 0) | wanted))
+        rows.append(packed(row, **wanted))
     counts_at = window.reserve(4 * len(images) * JOBS * 2)
+    # Times and policies are not asked for.
+    plan = kernel_image(list(images), [kernel_row(0, n) for n in range(len(images))], [1], "tdma", HERTZ)
     asked = {
         "magic": layouts.constant("scratchpad::Tables", "magic_number"),
-        "cores": 1,
-        "tasks": len(rows),
-        "tasks_at": window.place(b"".join(rows)),
+        "plan_at": window.place(plan),
+        "plan_bytes": len(plan),
+        "given": len(rows),
+        "given_at": window.place(b"".join(rows)),
         "events_at": counts_at,
         "tick": 1,
         "until": JOBS,

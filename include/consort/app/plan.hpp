@@ -25,7 +25,7 @@
 namespace consort::app::plan {
 
 inline constexpr std::uint32_t magic = 0x4e4c5043;  // "CPLN"
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 // No core, task or channel.
 inline constexpr std::uint32_t none = 0xffffffffU;
 
@@ -41,6 +41,19 @@ enum class Wait : std::uint8_t { spin, sleep };
 // Which request a worker serves next.
 enum class Service : std::uint8_t { by_rank, oldest_first };
 enum class Arbitration : std::uint8_t { tdma, round_robin };
+// What the scratchpad kernel does about a job that executes longer than its task's WCET.
+enum class OnOverrun : std::uint8_t {
+    unwatched,  // nothing: it does not look
+    report,     // the job goes on
+    stop_job,   // the core is ordered to leave it; what it computed is dropped
+    stop_task,  // and the task is not released again
+};
+// And about a job whose unload has not ended at its deadline, which is reported each time.
+enum class OnLate : std::uint8_t {
+    report,     // the job goes on
+    drop,       // a job not loaded yet is given up; one in flight goes on
+    stop_task,  // the task is not released again
+};
 enum class ChannelKind : std::uint8_t { mailbox, queue, snapshot, double_buffer, versions };
 
 // How long a run releases jobs, and what it chooses by.
@@ -95,7 +108,10 @@ struct Task {
     Time load;        // three-phase; 0: the slot's length
     Time unload;
     OnMiss on_miss;
-    bool rests;  // no job is released in this mode
+    OnOverrun on_overrun;  // three-phase
+    OnLate on_late;
+    bool on_request;  // three-phase: a job is released when it is asked for, a period after the last at least
+    bool rests;       // no job is released in this mode
     // A job that could begin only after release + max(period, deadline) is not begun.
     bool skips;
     bool one_in_flight;   // three-phase: a job is loaded when the one before is unloaded
@@ -200,6 +216,8 @@ constexpr void each_choice(F&& f) {
     constexpr std::array<std::string_view, 5> kinds = {"mailbox", "queue", "snapshot", "double-buffer",
                                                        "versions"};
     constexpr std::array<std::string_view, 3> on_miss = {"hold-last-output", "local-fallback", "stop"};
+    constexpr std::array<std::string_view, 4> on_overrun = {"unwatched", "report", "stop-job", "stop-task"};
+    constexpr std::array<std::string_view, 3> on_late = {"report", "drop", "stop-task"};
     constexpr std::array<std::string_view, 3> spreads = {"worst", "uniform", "edges"};
     f(std::string_view("policy"), policies);
     f(std::string_view("wait"), waits);
@@ -207,6 +225,8 @@ constexpr void each_choice(F&& f) {
     f(std::string_view("arbitration"), arbitrations);
     f(std::string_view("kind"), kinds);
     f(std::string_view("on_miss"), on_miss);
+    f(std::string_view("on_overrun"), on_overrun);
+    f(std::string_view("on_late"), on_late);
     f(std::string_view("run.execution"), spreads);
     f(std::string_view("run.arrival"), spreads);
 }

@@ -43,7 +43,7 @@ concept ExecutionBoard = requires(B& board, const ReadyJob& ready, const Partiti
 template <ExecutionBoard Board, class A = access::Coherent>
 class ApplicationCore {
   public:
-    ApplicationCore(Board& board, typename Handover<A>::Shared& shared, TaskTable tasks,
+    ApplicationCore(Board& board, typename Handover<A>::Shared& shared, Table tasks,
                     std::byte* const (&partition)[partitions]) noexcept
         : board_(&board), hand_(shared), tasks_(tasks), partition_{partition[0], partition[1]} {}
 
@@ -57,7 +57,7 @@ class ApplicationCore {
         if (ready.task >= tasks_.count) {
             return Status::peer_fault;
         }
-        const Footprint& size = tasks_.tasks[ready.task].size;
+        const Footprint& size = tasks_.entries[ready.task].image.size;
         std::byte* base = partition_[ready.partition];
         const std::uint32_t bytes = layout_of(size).bytes;
         hand_.begin(board_->now());
@@ -87,7 +87,7 @@ class ApplicationCore {
   private:
     Board* board_;
     typename Handover<A>::CoreSide hand_;
-    TaskTable tasks_;
+    Table tasks_;
     std::byte* partition_[partitions];
 };
 

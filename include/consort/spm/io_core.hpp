@@ -62,7 +62,7 @@ concept IoBoard = requires(B& board, const Transfer& transfer, std::uint32_t n, 
 // An application core, its tasks and its scratchpad.
 template <class A>
 struct CoreSetup {
-    TaskTable tasks;
+    Table tasks;
     typename Handover<A>::Shared* handover = nullptr;
     std::byte* partition[partitions] = {};
 };
@@ -82,8 +82,8 @@ class IoCore {
             core.setup = setups[c];
             core.hand = typename Handover<A>::IoSide(*setups[c].handover);
             for (std::uint32_t t = 0; t < setups[c].tasks.count; ++t) {
-                const Task& task = setups[c].tasks.tasks[t];
-                core.state[t].next = schedule.start + (task.release == Release::periodic ? task.offset : 0);
+                const Entry& task = setups[c].tasks.entries[t];
+                core.state[t].next = schedule.start + (task.plan->on_request ? 0 : task.offset());
             }
         }
     }
@@ -112,7 +112,7 @@ class IoCore {
         }
         const bool taken = push(core, task, release);
         if (taken) {
-            state.next = release + cores_[core].setup.tasks.tasks[task].period;
+            state.next = release + cores_[core].setup.tasks.entries[task].period();
         }
         return taken;
     }
@@ -146,8 +146,7 @@ class IoCore {
         for (std::uint32_t c = 0; c < count_ && !closed_; ++c) {
             for (std::uint32_t t = 0; t < cores_[c].setup.tasks.count; ++t) {
                 const TaskState& state = cores_[c].state[t];
-                if (task_of(cores_[c], t).release == Release::periodic && !state.stopped &&
-                    state.next < next) {
+                if (!task_of(cores_[c], t).plan->on_request && !state.stopped && state.next < next) {
                     next = state.next;
                 }
             }
@@ -227,8 +226,8 @@ class IoCore {
         board_->record({at, kind, core, task, job});
     }
 
-    [[nodiscard]] const Task& task_of(const Core& core, std::uint32_t task) const noexcept {
-        return core.setup.tasks.tasks[task];
+    [[nodiscard]] const Entry& task_of(const Core& core, std::uint32_t task) const noexcept {
+        return core.setup.tasks.entries[task];
     }
 
     // --- releases
@@ -252,10 +251,10 @@ class IoCore {
         Core& core = cores_[c];
         for (std::uint32_t t = 0; t < core.setup.tasks.count && !closed_; ++t) {
             TaskState& state = core.state[t];
-            const Task& task = task_of(core, t);
-            while (task.release == Release::periodic && !state.stopped && state.next <= at) {
+            const Entry& task = task_of(core, t);
+            while (!task.plan->on_request && !state.stopped && state.next <= at) {
                 push(c, t, state.next);
-                state.next += task.period;
+                state.next += task.period();
             }
         }
     }
@@ -293,7 +292,7 @@ class IoCore {
     [[nodiscard]] bool loadable(const Core& core, std::uint32_t t, Ticks at) const noexcept {
         const TaskState& state = core.state[t];
         return state.pending != 0 && state.queue[state.head].release <= at &&
-               (task_of(core, t).size.data == 0 || state.in_flight == 0);
+               (task_of(core, t).image.size.data == 0 || state.in_flight == 0);
     }
 
     // True if begin_operation() would begin one.
@@ -318,7 +317,7 @@ class IoCore {
                 continue;
             }
             TaskState& state = core.state[t];
-            const Task& task = task_of(core, t);
+            const Entry& task = task_of(core, t);
             const Pending next = state.queue[state.head];
             pop(state);
             ++state.in_flight;
@@ -327,14 +326,14 @@ class IoCore {
             core.job[core.loaded++] = {t,     next.job, partition, next.release, now,        never,
                                        never, {},       false,     false,        next.missed};
             std::byte* base = core.setup.partition[partition];
-            const Layout layout = layout_of(task.size);
+            const Layout layout = layout_of(task.image.size);
             core.transfer.count = 0;
-            core.transfer.add(task.code, base, task.size.code);
-            core.transfer.add(task.data, base + layout.data, task.size.data);
+            core.transfer.add(task.image.code, base, task.image.size.code);
+            core.transfer.add(task.image.data, base + layout.data, task.image.size.data);
             if constexpr (requires { board_->loads(c, t, next.job, next.release); }) {
                 board_->loads(c, t, next.job, next.release);
             }
-            core.transfer.add(board_->inputs(c, t), base + layout.inputs, task.size.inputs);
+            core.transfer.add(board_->inputs(c, t), base + layout.inputs, task.image.size.inputs);
             begin(c, Doing::load, now, t, next.job);
             return true;
         }
@@ -358,15 +357,15 @@ class IoCore {
         Job& job = core.job[0];
         job.execution = core.hand.take();
         job.unload = now;
-        const Task& task = task_of(core, job.task);
+        const Entry& task = task_of(core, job.task);
         core.transfer.count = 0;
         // The output of a job that was stopped is not to be trusted. The job still takes its slot, so that
         // the schedule of the others stays one that the bound covers.
         if (job.execution.outcome == Outcome::done) {
             const std::byte* base = core.setup.partition[job.partition];
-            const Layout layout = layout_of(task.size);
-            core.transfer.add(base + layout.data, task.data, task.size.data);
-            core.transfer.add(base + layout.outputs, board_->outputs(c, job.task), task.size.outputs);
+            const Layout layout = layout_of(task.image.size);
+            core.transfer.add(base + layout.data, task.image.data, task.image.size.data);
+            core.transfer.add(base + layout.outputs, board_->outputs(c, job.task), task.image.size.outputs);
         } else if (job.execution.outcome == Outcome::fault) {
             emit(now, Kind::job_fault, c, job.task, job.job);
             stop_task(c, job.task, now);
@@ -400,7 +399,7 @@ class IoCore {
             core.hand.publish({job.task, job.partition, job.job});
             return;
         }
-        if (job.execution.outcome == Outcome::done && task_of(core, job.task).size.outputs != 0) {
+        if (job.execution.outcome == Outcome::done && task_of(core, job.task).image.size.outputs != 0) {
             board_->delivered(c, job.task);
         }
         emit(now, Kind::unload_end, c, job.task, job.job);
@@ -531,22 +530,22 @@ class IoCore {
             const Core& core = cores_[c];
             for (std::uint32_t t = 0; t < core.setup.tasks.count; ++t) {
                 const TaskState& state = core.state[t];
-                const Task& task = task_of(core, t);
-                if (task.release == Release::periodic && !state.stopped && !closed_) {
+                const Entry& task = task_of(core, t);
+                if (!task.plan->on_request && !state.stopped && !closed_) {
                     earlier(state.next);
                 }
                 if (state.pending != 0) {
                     earlier(state.queue[state.head].release);
-                    earlier(state.queue[state.head].release + task.deadline + 1);
+                    earlier(state.queue[state.head].release + task.deadline() + 1);
                 }
             }
             for (std::uint32_t i = 0; i < core.loaded; ++i) {
-                const Task& task = task_of(core, core.job[i].task);
-                earlier(core.job[i].release + task.deadline + 1);
+                const Entry& task = task_of(core, core.job[i].task);
+                earlier(core.job[i].release + task.deadline() + 1);
                 Ticks start = 0;
-                if (task.budget != 0 && core.job[i].published && !core.job[i].overrun &&
+                if (task.watched() && core.job[i].published && !core.job[i].overrun &&
                     core.hand.started(i, start) == Status::ok) {
-                    earlier(start + task.budget + 1);
+                    earlier(start + task.wcet() + 1);
                 }
             }
         }
@@ -575,8 +574,8 @@ class IoCore {
     void watch_execution(std::uint32_t c, std::uint32_t i, Ticks now) noexcept {
         Core& core = cores_[c];
         Job& job = core.job[i];
-        const Task& task = task_of(core, job.task);
-        if (task.budget == 0 || job.overrun || !job.published || (i == 0 && core.doing == Doing::unload)) {
+        const Entry& task = task_of(core, job.task);
+        if (!task.watched() || job.overrun || !job.published || (i == 0 && core.doing == Doing::unload)) {
             return;
         }
         // A job being unloaded is no longer in the hand-over.
@@ -587,18 +586,18 @@ class IoCore {
             return;
         }
         const bool over = core.hand.finished(place, finish) == Status::ok;
-        if (finish <= start + task.budget) {
+        if (finish <= start + task.wcet()) {
             return;
         }
         job.overrun = true;
         emit(now, Kind::execution_overrun, c, job.task, job.job);
-        if (task.on_overrun == OnOverrun::report) {
+        if (task.plan->on_overrun == app::plan::OnOverrun::report) {
             return;
         }
         if (!over) {
             board_->stop_job(c, job.task, job.job);
         }
-        if (task.on_overrun == OnOverrun::stop_task) {
+        if (task.plan->on_overrun == app::plan::OnOverrun::stop_task) {
             stop_task(c, job.task, now);
         }
     }
@@ -611,7 +610,7 @@ class IoCore {
             if (first.missed || !check_deadline(c, t, job, first.release, first.missed, now)) {
                 return;
             }
-            if (task_of(cores_[c], t).on_miss != OnMiss::drop) {
+            if (task_of(cores_[c], t).plan->on_late != app::plan::OnLate::drop) {
                 return;
             }
             emit(now, Kind::job_dropped, c, t, job);
@@ -622,14 +621,14 @@ class IoCore {
     // True: the deadline has passed. Reported once.
     bool check_deadline(std::uint32_t c, std::uint32_t t, std::uint32_t job, Ticks release, bool& missed,
                         Ticks now) noexcept {
-        const Task& task = task_of(cores_[c], t);
-        if (now < release || now - release <= task.deadline) {
+        const Entry& task = task_of(cores_[c], t);
+        if (now < release || now - release <= task.deadline()) {
             return false;
         }
         if (!missed) {
             missed = true;
             emit(now, Kind::deadline_missed, c, t, job);
-            if (task.on_miss == OnMiss::stop_task) {
+            if (task.plan->on_late == app::plan::OnLate::stop_task) {
                 stop_task(c, t, now);
             }
         }

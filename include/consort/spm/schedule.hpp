@@ -5,17 +5,15 @@
 
 #include <cstdint>
 
+#include "consort/app/plan.hpp"
 #include "consort/port.hpp"
 
 namespace consort::spm {
 
-enum class Arbitration : std::uint8_t {
-    // Each slot belongs to a core and carries at most one operation, whose effect shows at the slot's end:
-    // what other cores do is not seen.
-    tdma,
-    // Whenever the DMA is free, the next core in turn that has an operation gets it.
-    round_robin,
-};
+// As a plan has it. TDMA: each slot belongs to a core and carries at most one operation, whose effect shows
+// at the slot's end: what other cores do is not seen. Round robin: whenever the DMA is free, the next core in
+// turn that has an operation gets it.
+using app::plan::Arbitration;
 
 // TDMA: a slot of the table that repeats. Round robin: the n-th entry is for the n-th core, its length the
 // longest operation that the core may ask for.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A three-phase task as the kernel knows it: when it is released, what is moved for it, what to do when it
-// fails.
+// A three-phase task as the kernel knows it: its row of the plan, and what is moved for it.
 //
 // Everything here is constant at run time: `consort generate` or the application writes it down.
 #pragma once
@@ -9,30 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "consort/app/plan.hpp"
 #include "consort/port.hpp"
 
 namespace consort::spm {
 
 inline constexpr Ticks never = ~Ticks{0};
-
-enum class Release : std::uint8_t {
-    periodic,  // at offset, offset + period, …
-    sporadic,  // when asked for, at least one period after the release before
-};
-
-// Execution longer than the budget.
-enum class OnOverrun : std::uint8_t {
-    report,     // the job goes on
-    stop_job,   // the core is ordered to leave it; what it computed is dropped
-    stop_task,  // and it is not released again
-};
-
-// A job's unload not ended at its deadline.
-enum class OnMiss : std::uint8_t {
-    report,     // the job goes on
-    drop,       // a job not loaded yet is given up; one in flight goes on
-    stop_task,  // also: the task is not released again
-};
 
 // Bytes of each part of a task's image. A partition holds them in this order, each aligned.
 struct Footprint {
@@ -65,23 +46,31 @@ struct Layout {
     return {data, inputs, outputs, outputs + aligned_part(size.outputs)};
 }
 
-struct Task {
-    Ticks period = 0;
-    Ticks deadline = 0;  // after the release; the unload must have ended
-    Ticks offset = 0;    // of the first periodic release, from the kernel's start
-    Ticks budget = 0;    // longest execution; 0: not watched
-    Release release = Release::periodic;
-    OnOverrun on_overrun = OnOverrun::report;
-    OnMiss on_miss = OnMiss::report;
+// A task's image in main memory; it is never executed there.
+struct Image {
     Footprint size{};
-    // The image in main memory; it is never executed there.
     const std::byte* code = nullptr;
     std::byte* data = nullptr;
 };
 
-// A contiguous list in priority order, the most urgent first.
-struct TaskTable {
-    const Task* tasks = nullptr;
+// A task of a core. Of its row, whose times are ticks of the kernel's clock, the kernel reads the period, the
+// offset, the deadline, and on_request, on_overrun, on_late; a WCET that is watched is the job's budget.
+struct Entry {
+    const app::plan::Task* plan = nullptr;
+    Image image{};
+
+    [[nodiscard]] Ticks period() const noexcept { return static_cast<Ticks>(plan->period); }
+    [[nodiscard]] Ticks offset() const noexcept { return static_cast<Ticks>(plan->offset); }
+    [[nodiscard]] Ticks deadline() const noexcept { return static_cast<Ticks>(plan->deadline); }
+    [[nodiscard]] Ticks wcet() const noexcept { return static_cast<Ticks>(plan->wcet); }
+    [[nodiscard]] bool watched() const noexcept {
+        return plan->on_overrun != app::plan::OnOverrun::unwatched;
+    }
+};
+
+// The tasks of a core, the most urgent first.
+struct Table {
+    const Entry* entries = nullptr;
     std::uint32_t count = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "consort/bare/program.hpp"
 #include "consort/spm/application_core.hpp"
 #include "consort/versal/gic.hpp"
+#include "consort/versal/kernel_tables.hpp"
 #include "consort/versal/scratchpad.hpp"
 
 namespace consort::versal::scratchpad {
@@ -116,17 +117,12 @@ inline void enter_kernel(std::uint32_t core) {
 
 class ApplicationBoard {
   public:
-    ApplicationBoard(std::uint32_t core, std::uint32_t partition_bytes, const Tables& tables) noexcept
+    ApplicationBoard(std::uint32_t core, const KernelTables& from, const Tables& tables) noexcept
         : core_(core),
-          partition_bytes_(partition_bytes),
+          partition_bytes_(from.partition_bytes[core]),
           tables_(&tables),
+          given_(in_window<const Given>(tables.given_at) + from.plan.first(core)),
           control_(&on_chip_shared().control[core]) {
-        const auto* rows = in_window<const TaskRow>(tables.tasks_at);
-        for (std::uint32_t i = 0, count = 0; i < tables.tasks; ++i) {
-            if (rows[i].core == core && count < most_tasks) {
-                row_[count++] = &rows[i];
-            }
-        }
         cpu_.tick = from_ns(tables.tick);
         cpu_.stop = &control_->io.stop;
         asm volatile("msr tpidr_el3, %0" ::"r"(&cpu_));
@@ -175,7 +171,7 @@ class ApplicationBoard {
                                       : 1;
         // Counted from when the job could have begun, so that the core's own delays do not add up.
         const Ticks begin = handed > finish_ ? handed : finish_;
-        const TaskRow& row = *row_[ready.task];
+        const Given& row = given_[ready.task];
         bool stopped = how == by_stop;
         Ticks end = begin;
         if (how == by_return && row.lasting != 0) {
@@ -219,9 +215,9 @@ class ApplicationBoard {
     std::uint32_t core_;
     std::uint32_t partition_bytes_;
     const Tables* tables_;
+    const Given* given_;  // to its tasks
     Control* control_;
     Cpu cpu_{};
-    const TaskRow* row_[most_tasks] = {};
     Ticks own_ = 0;
     Ticks theirs_ = 0;
     Ticks round_trip_ = 0;

@@ -25,10 +25,11 @@ int run(std::uint32_t core, bare::ControlBlock& block) noexcept {
     enter_kernel(core);
     PrivateTimer::enable(core);
     const auto& tables = *in_window<const Tables>(tables_at);
-    ApplicationBoard board(core, kernel_tables.partition_bytes[core], tables);
+    ApplicationBoard board(core, kernel_tables, tables);
     board.set_clock();
-    spm::ApplicationCore<ApplicationBoard, Access> application(
-        board, on_chip_shared().handover[core], kernel_tables.tasks[core], kernel_tables.partition[core]);
+    spm::ApplicationCore<ApplicationBoard, Access> application(board, on_chip_shared().handover[core],
+                                                               kernel_tables.plan.tasks(core),
+                                                               kernel_tables.partition[core]);
     const Status status = application.run();
     PrivateTimer::stop();
     block.result(0, board.executed());

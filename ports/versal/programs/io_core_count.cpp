@@ -74,11 +74,9 @@ int consort_program(bare::ControlBlock& block) noexcept {
         words[i] = 0;
     }
     auto& shared = *reinterpret_cast<Shared*>(shared_at);
-    spm::Task task;
-    task.period = task.deadline = 8 * slot_length;
-    task.size = {2 * page, 1024, 1024, 1024};
-    task.code = memory;
-    task.data = memory + 4 * page;
+    app::plan::Task row{};
+    row.period = row.deadline = 8 * slot_length;
+    const spm::Entry task{&row, {{2 * page, 1024, 1024, 1024}, memory, memory + 4 * page}};
     spm::CoreSetup<Access> setup;
     setup.tasks = {&task, 1};
     setup.handover = &shared;

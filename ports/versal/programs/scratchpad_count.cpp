@@ -43,7 +43,7 @@ void by_dma(versal::Zdma& dma, std::byte* to, const std::byte* source, std::uint
 }
 
 // In main memory, called like any function.
-std::uint32_t directly(std::uint32_t t, const spm::Footprint& size, const TaskRow& row, std::byte* inputs,
+std::uint32_t directly(std::uint32_t t, const spm::Footprint& size, const Given& row, std::byte* inputs,
                        std::byte* state) noexcept {
     spm::Partition parts = spm::parts_of(main_memory, size);
     write(parts.data, state, size.data);
@@ -71,18 +71,18 @@ int consort_program(bare::ControlBlock& block) noexcept {
         return bare::fail(block, wrong);
     }
     enter_kernel(0);
-    static ApplicationBoard board(0, from.partition_bytes[0], tables);
+    static ApplicationBoard board(0, from, tables);
     spm::Handover<Access>::Shared& shared = on_chip_shared().handover[0];
-    spm::ApplicationCore<ApplicationBoard, Access> core(board, shared, from.tasks[0], from.partition[0]);
+    spm::ApplicationCore<ApplicationBoard, Access> core(board, shared, from.plan.tasks(0), from.partition[0]);
     spm::Handover<Access>::IoSide hand(shared);
     versal::Zdma dma(0);
     auto* counts = in_window<std::uint32_t>(tables.events_at);
-    const auto* rows = in_window<const TaskRow>(tables.tasks_at);
+    const auto* rows = in_window<const Given>(tables.given_at);
     const auto jobs = static_cast<std::uint32_t>(tables.until);
     static std::byte direct_state[scratchpad_bytes];
-    for (std::uint32_t t = 0; t < from.tasks[0].count; ++t) {
-        const spm::Task& task = from.tasks[0].tasks[t];
-        const TaskRow& row = rows[t];
+    for (std::uint32_t t = 0; t < from.plan.tasks(0).count; ++t) {
+        const spm::Image& task = from.plan.tasks(0).entries[t].image;
+        const Given& row = rows[t];
         write(direct_state, task.data, task.size.data);
         for (std::uint32_t n = 0; n < jobs; ++n) {
             auto* inputs = in_window<std::byte>(row.inputs_at) +

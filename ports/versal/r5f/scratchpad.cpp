@@ -18,9 +18,11 @@ using namespace consort::versal::scratchpad;
 using consort::bare::ThisPort;
 using consort::spm::DmaState;
 
-struct PerTask {
-    const TaskRow* row;
-    TaskSummary* summary;
+// A task of the plan in this run.
+struct Served {
+    const app::plan::Task* plan;
+    const Given* given;
+    Summary* summary;
     std::uint32_t loads;
     std::uint32_t unloads;
 };
@@ -46,19 +48,21 @@ class Board {
         if (const std::byte* messages = io_ != nullptr ? io_->inputs(core, task) : nullptr) {
             return messages;
         }
-        PerTask& t = task_[core][task];
-        return t.row->inputs == 0 ? nullptr
-                                  : in_window<const std::byte>(t.row->inputs_at) +
-                                        t.loads++ % t.row->input_rows * spm::aligned_part(t.row->inputs);
+        Served& t = task_[core][task];
+        return t.given->inputs == 0
+                   ? nullptr
+                   : in_window<const std::byte>(t.given->inputs_at) +
+                         t.loads++ % t.given->input_rows * spm::aligned_part(t.given->inputs);
     }
     std::byte* outputs(std::uint32_t core, std::uint32_t task) noexcept {
         if (std::byte* messages = io_ != nullptr ? io_->outputs(core, task) : nullptr) {
             return messages;
         }
-        PerTask& t = task_[core][task];
-        return t.row->outputs == 0 ? nullptr
-                                   : in_window<std::byte>(t.row->outputs_at) +
-                                         t.unloads % t.row->output_rows * spm::aligned_part(t.row->outputs);
+        Served& t = task_[core][task];
+        return t.given->outputs == 0
+                   ? nullptr
+                   : in_window<std::byte>(t.given->outputs_at) +
+                         t.unloads % t.given->output_rows * spm::aligned_part(t.given->outputs);
     }
     void delivered(std::uint32_t core, std::uint32_t task) noexcept {
         ++task_[core][task].unloads;
@@ -74,8 +78,8 @@ class Board {
         const auto kind = static_cast<std::uint32_t>(event.kind);
         ++counts_[kind];
         if (event.kind == spm::Kind::load_begin || event.kind == spm::Kind::unload_begin) {
-            const TaskRow& row = *task_[event.core][event.task].row;
-            lasting_ = event.kind == spm::Kind::load_begin ? row.load : row.unload;
+            const app::plan::Task& row = *task_[event.core][event.task].plan;
+            lasting_ = static_cast<Ticks>(event.kind == spm::Kind::load_begin ? row.load : row.unload);
         }
         if (event.kind == spm::Kind::load_end) {
             Control::IoLine& io = on_chip_shared().control[event.core].io;
@@ -107,22 +111,23 @@ class Board {
                                                           static_cast<std::uint32_t>(j.outcome)};
         }
         ++jobs_;
-        PerTask& t = task_[j.core][j.task];
-        TaskSummary& s = *t.summary;
+        Served& t = task_[j.core][j.task];
+        Summary& s = *t.summary;
         const Ticks response = j.end - j.release;
         const Ticks execution = j.finish - j.start;
         s.response = response > s.response ? response : s.response;
         s.execution = execution > s.execution ? execution : s.execution;
         ++s.jobs;
-        s.late += response > t.row->deadline ? 1 : 0;
+        s.late += response > static_cast<Ticks>(t.plan->deadline) ? 1 : 0;
         s.not_done += j.outcome == spm::Outcome::done ? 0 : 1;
         s.last = j.job;
     }
 
     // --- around the kernel
 
-    void add(std::uint32_t core, std::uint32_t task, const TaskRow& row, TaskSummary& summary) noexcept {
-        task_[core][task] = {&row, &summary, 0, 0};
+    void add(std::uint32_t core, std::uint32_t task, const app::plan::Task& plan, const Given& given,
+             Summary& summary) noexcept {
+        task_[core][task] = {&plan, &given, &summary, 0, 0};
     }
     void attach(Devices::Subsystem& io) noexcept { io_ = &io; }
     void begin(Ticks start) noexcept { start_ = start; }
@@ -165,7 +170,7 @@ class Board {
     const Tables* tables_;
     Devices::Subsystem* io_ = nullptr;
     ApplicationDma dma_;
-    PerTask task_[most_cores][most_tasks] = {};
+    Served task_[most_cores][most_tasks] = {};
     std::uint32_t handed_[most_cores] = {};
     std::uint32_t transfers_ = 0;
     std::uint32_t events_ = 0;
@@ -239,7 +244,7 @@ class Wait {
 };
 
 // Null, or what is wrong with a task; its image lies where its code is.
-const char* why_not(const spm::Task& task, std::uint32_t partition_bytes) noexcept {
+const char* why_not(const spm::Image& task, std::uint32_t partition_bytes) noexcept {
     const auto* image = reinterpret_cast<const ImageHeader*>(task.code);
     const auto* words = reinterpret_cast<const std::uint32_t*>(task.code);
     if (image == nullptr || image->magic != ImageHeader::magic_number || image->bytes != task.size.code ||
@@ -307,27 +312,28 @@ int consort_program(bare::ControlBlock& block) noexcept {
         return bare::fail(block, wrong);
     }
     static spm::CoreSetup<Access> setup[most_cores];
-    const auto* rows = in_window<const TaskRow>(tables.tasks_at);
+    const auto* given = in_window<const Given>(tables.given_at);
     std::uint32_t row = 0;
-    for (std::uint32_t c = 0; c < from.cores; ++c) {
-        setup[c].tasks = from.tasks[c];
+    for (std::uint32_t c = 0; c < from.plan.cores(); ++c) {
+        const spm::Table& tasks = setup[c].tasks = from.plan.tasks(c);
         setup[c].handover = &on_chip_shared().handover[c];
         for (std::uint32_t p = 0; p < spm::partitions; ++p) {
             setup[c].partition[p] = from.partition[c][p];
         }
         const bool wrong_place = !lies_in(c, from);
-        for (std::uint32_t t = 0; t < from.tasks[c].count; ++t, ++row) {
+        for (std::uint32_t t = 0; t < tasks.count; ++t, ++row) {
             const char* wrong = wrong_place ? "'s partitions are no pages of its core's scratchpad"
-                                            : why_not(from.tasks[c].tasks[t], from.partition_bytes[c]);
+                                            : why_not(tasks.entries[t].image, from.partition_bytes[c]);
             if (wrong != nullptr) {
                 return bare::fail(block, bare::Text<80>().add("task ").number(row).add(wrong).c_str());
             }
-            if (row < tables.tasks && rows[row].core == c) {
-                board.add(c, t, rows[row], in_window<TaskSummary>(tables.summaries_at)[row]);
+            if (row < tables.given) {
+                board.add(c, t, *tasks.entries[t].plan, given[row],
+                          in_window<Summary>(tables.summaries_at)[row]);
             }
         }
     }
-    if (row != tables.tasks) {
+    if (row != tables.given) {
         return bare::fail(block, "the rows in the window are of other tasks");
     }
     static Devices attached;
@@ -353,7 +359,7 @@ int consort_program(bare::ControlBlock& block) noexcept {
     }
     spm::Schedule schedule = from.schedule;
     schedule.start = start;
-    static Kernel kernel(board, setup, from.cores, schedule);
+    static Kernel kernel(board, setup, from.plan.cores(), schedule);
     const auto* request = in_window<const RequestRow>(tables.requests_at);
     std::uint32_t requested = 0;
     bool closed = false;

@@ -33,7 +33,7 @@ class ScratchpadCore : public Processor {
     ScratchpadCore(Clock& clock, Scratchpads& owner) : Processor(clock), owner_(&owner) {}
 
     void start(std::uint32_t place, std::uint16_t id, const Core& core, ScratchpadHand::Shared& shared,
-               spm::TaskTable tasks, std::byte* partition) {
+               spm::Table tasks, std::byte* partition) {
         place_ = place;
         shared_ = &shared;
         tasks_ = tasks;
@@ -58,7 +58,7 @@ class ScratchpadCore : public Processor {
     Scratchpads* owner_;
     std::uint32_t place_ = 0;
     ScratchpadHand::Shared* shared_ = nullptr;
-    spm::TaskTable tasks_;
+    spm::Table tasks_;
     std::byte* partition_ = nullptr;
     bool idle_ = true;
 };
@@ -111,7 +111,8 @@ class Scratchpads {
             const Core& core = system.cores[cores_[c]];
             slots_.push_back({c, static_cast<Ticks>(core.slot)});
             prepare(c);
-            setups[c].tasks = {tables_[c].tasks.data(), static_cast<std::uint32_t>(tables_[c].tasks.size())};
+            setups[c].tasks = {tables_[c].entries.data(),
+                               static_cast<std::uint32_t>(tables_[c].entries.size())};
             setups[c].handover = &shared_[c];
             for (auto& partition : setups[c].partition) {
                 partition = partition_.data();
@@ -125,7 +126,7 @@ class Scratchpads {
             set_release(i);
         }
         spm::Schedule schedule;
-        schedule.arbitration = round_robin_ ? spm::Arbitration::round_robin : spm::Arbitration::tdma;
+        schedule.arbitration = system.dmas[dma].arbitration;
         schedule.slots = slots_.data();
         schedule.count = static_cast<std::uint32_t>(slots_.size());
         kernel_ = std::make_unique<Kernel>(board_, setups.data(), static_cast<std::uint32_t>(setups.size()),
@@ -175,7 +176,8 @@ class Scratchpads {
                                access::Coherent, scratchpad_backlog>;
 
     struct Table {
-        std::vector<spm::Task> tasks;    // the most urgent first
+        std::vector<app::plan::Task> rows;  // the most urgent first
+        std::vector<spm::Entry> entries;
         std::vector<std::uint32_t> ids;  // in the description
         std::vector<std::uint32_t> locals;
     };
@@ -200,15 +202,18 @@ class Scratchpads {
         std::stable_sort(table.ids.begin(), table.ids.end(), [this](std::uint32_t a, std::uint32_t b) {
             return system_->tasks[a].plan.rank < system_->tasks[b].plan.rank;
         });
+        table.rows.reserve(table.ids.size());
         for (std::uint32_t k = 0; k < table.ids.size(); ++k) {
             const Task& task = system_->tasks[table.ids[k]];
-            // Released by request: the times come from Releases, which knows of jitter and lists.
-            spm::Task made;
-            made.release = spm::Release::sporadic;
-            made.deadline = static_cast<Ticks>(task.plan.deadline);
-            made.size.data = task.plan.one_in_flight ? 1 : 0;
-            made.data = partition_.data();
-            table.tasks.push_back(made);
+            // Released when asked for, as early as may be: the times come from Releases, which knows of
+            // jitter and lists.
+            app::plan::Task& row = table.rows.emplace_back(task.plan);
+            row.on_request = true;
+            row.period = 0;
+            spm::Entry& entry = table.entries.emplace_back();
+            entry.plan = &row;
+            entry.image.size.data = task.plan.one_in_flight ? 1 : 0;
+            entry.image.data = partition_.data();
             table.locals.push_back(static_cast<std::uint32_t>(local_.size()));
             const app::Draw draw(settings_->seed, table.ids[k]);
             local_.push_back(

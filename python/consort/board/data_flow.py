@@ -82,9 +82,8 @@ class DataFlow:
         }
 
     @property
-    def slots(self) -> int:
-        """The index of a three-phase core's first extra number: the length of its slot, and the number of
-        jobs of each task."""
+    def jobs(self) -> int:
+        """The index of a three-phase core's first extra number: how many jobs each of its tasks has."""
         return len(self.plants) + 2 * len(self.rows) + (1 + 2 * len(self.stand_ins) if self.stand_ins else 0)
 
     def channel(self, channel: PlannedChannel) -> dict[str, Any]:

@@ -167,7 +167,6 @@ class KernelSpec(Described):
         " tried on some of them, the slots of the others pass unused."
     )
     tasks: Annotated[int, Field(ge=1, le=64)] = Field(description="How many tasks a core has at most.")
-    slots: Annotated[int, Field(ge=1, le=4096)] = Field(description="How many slots the table has at most.")
     scratchpad: Size = Field(
         description="The scratchpad of a core in the range on_chip: two partitions.", examples=["96KiB"]
     )

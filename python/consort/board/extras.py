@@ -27,8 +27,5 @@ def extra_numbers(request: Request, core: str, duration_ps: int, window: Window)
         values += [task.bcet_ps // 1000, task.wcet_ps // 1000]
     planned = request.where.plan.cores[core]
     if planned.policy == THREE_PHASE:
-        assert planned.slot is not None, "the plan refuses three-phase cores without a slot"
-        clock = request.where.played[core].hertz
-        values.append(planned.slot.length_ps * clock // 10**12)
         values += [task.releases_until(duration_ps) for task in flow.tasks]
     return values

@@ -23,10 +23,9 @@ from consort.board.generate.tables import table_files
 from consort.board.task_image import PAGE, TaskImage
 from consort.model import System
 
-# The board's clocks count nanoseconds.
-TICK = 1000
-# How late the emulated I/O core may be at a slot's begin: it looks at its clock every microsecond or so.
-REACTION = 5_000_000
+# How late the emulated I/O core may be at a slot's begin [ns], in which its clock counts: it looks every
+# microsecond or so.
+REACTION = 5_000
 
 
 def board_tables(spec: BoardSpec, system: System, images: Mapping[str, TaskImage], images_at: int) -> Path:
@@ -37,7 +36,7 @@ def board_tables(spec: BoardSpec, system: System, images: Mapping[str, TaskImage
     # Sets without a bound are run as well; the run says so.
     options = TableOptions(scratchpads=scratchpads, images=images_at, force=True)
     tables = make_tables(system, options)
-    _whole(system, tables)
+    _reachable(system, tables)
     cores = tuple(_with_images(system, core, images, kernel) for core in tables.cores)
     tables = replace(tables, cores=cores, images=image_places(system, cores, options))
     files = table_files(tables)
@@ -78,19 +77,11 @@ def _with_images(
     return replace(core, tasks=tuple(tasks))
 
 
-def _whole(system: System, tables: Tables) -> None:
-    """Times that the board's clocks can keep."""
-    for core in tables.cores:
-        times = {f"scheduling.{core.name}.slot": core.slot}
-        for task in core.tasks:
-            times |= {f"tasks.{task.name}.{n}": getattr(task, n) for n in ("period", "deadline", "offset")}
-        for field, time in times.items():
-            if time % TICK:
-                raise BadInput("is not a whole number of nanoseconds", file=system.file, field=field)
+def _reachable(system: System, tables: Tables) -> None:
     if tables.arbitration == "tdma" and tables.tolerance < REACTION:
         raise BadInput(
-            f"the longest operation leaves {tables.tolerance / 1e6:g} us of its slot; the board's I/O core"
-            f" begins one up to {REACTION / 1e6:g} us late: give a longer slot",
+            f"the longest operation leaves {tables.tolerance / 1e3:g} us of its slot; the board's I/O core"
+            f" begins one up to {REACTION / 1e3:g} us late: give a longer slot",
             file=system.file,
             field=f"scheduling.{tables.cores[0].name}.slot",
         )

@@ -31,14 +31,14 @@ def compared_until(planned: KernelPlan, result: KernelResult) -> int | None:
 
 
 def board_events(
-    result: KernelResult, until: int | None = None, slots: Sequence[tuple[int, int]] = ()
+    result: KernelResult, until: int | None = None, slots: Sequence[int] = ()
 ) -> tuple[Events, dict[int, Events]]:
     """Events of the I/O core in its order, and those that each core saw: its transfers and its executions.
 
     With `slots` a transfer begins and ends with its slot: what the I/O core decides is of that instant,
     however long after it the core looked.
     """
-    ends = np.cumsum([0, *(length for _, length in slots)])
+    ends = np.cumsum([0, *slots])
 
     def slot_begin(at: int) -> int:
         cycle = int(ends[-1])
@@ -61,7 +61,7 @@ def board_events(
     return [k[2:] for k in kernel if until is None or k[0] < until], cores
 
 
-def slots_of(planned: KernelPlan) -> Sequence[tuple[int, int]]:
+def slots_of(planned: KernelPlan) -> Sequence[int]:
     """Slots with which transfers begin and end; none without TDMA."""
     return planned.run.slots if planned.run.arbitration == "tdma" else ()
 

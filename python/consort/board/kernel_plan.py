@@ -20,16 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.analysis.figures import NotAnalysable
-from consort.analysis.scratchpad import METHODS, ThreePhaseCore, core_of, moved
+from consort.analysis.scratchpad import METHODS, ThreePhaseCore, core_of
 from consort.base.errors import BadInput
 from consort.base.waiting import Progress
 from consort.board.boards import kernel_board, roles
 from consort.board.executive import Request
 from consort.board.generated import board_tables
+from consort.board.kernel_image import kernel_row
 from consort.board.messages import Messages, plan_messages
 from consort.board.placement import Placement
 from consort.board.programs import Programs
-from consort.board.scratchpad import MOST_RECORDED, KernelRun, KernelTask
+from consort.board.scratchpad import MOST_RECORDED, Given, KernelRun
 from consort.board.task_image import TaskImage, image_of_text, make_image
 from consort.model import BadDescription, StepReference, System
 from consort.plan import Plan, PlannedTask, plan_of
@@ -183,26 +184,20 @@ def kernel_plan(request: Request) -> KernelPlan:
         for planned in core.tasks:
             task = made.tasks[planned.name]
             rows = request.rows.get(task.name)
-            load, unload = _operations(made, task.name, core)
             tasks.append(
-                KernelTask(
+                Given(
                     name=task.name,
-                    core=number,
-                    period=task.period_ps // 1000,
-                    deadline=task.deadline_ps // 1000,
-                    offset=task.offset_ps // 1000,
-                    budget=-(-planned.execution // 1000),
+                    # All else is in the generated tables.
+                    row=kernel_row(number, task.rank, period=task.period_ps // 1000),
                     image=programs.tasks[task.name],
                     inputs=[] if rows is None else [row.tobytes() for row in rows[:-1]],
                     outputs=max(1, min(jobs[task.name], KEPT)),
                     lasting=[planned.execution // 1000],
-                    load=load,
-                    unload=unload,
                 )
             )
     run = KernelRun(
         tasks,
-        [(number, -(-core.share.slot // 1000)) for number, core in enumerate(cores)],
+        [-(-core.share.slot // 1000) for core in cores],
         duration,
         arbitration=next(kind for kind, method in METHODS.items() if method == cores[0].method),
         devices=None if messages is None else messages.setup,
@@ -213,20 +208,11 @@ def kernel_plan(request: Request) -> KernelPlan:
     return KernelPlan(system, cores, duration, paced(run), jobs, messages)
 
 
-def _operations(made: Plan, name: str, core: ThreePhaseCore) -> tuple[int, int]:
-    """DMA times of a task's load and unload [ns], as the simulator has them; under TDMA, the length of a
-    slot."""
-    if core.method != "round-robin":
-        return 0, 0
-    load, unload = moved(made, name) or (core.share.slot, core.share.slot)
-    return -(-load // 1000), -(-unload // 1000)
-
-
 def paced(run: KernelRun) -> KernelRun:
     """A long run with an emulated clock for the length of its slots."""
     if run.arbitration != "tdma" or run.until < LONG:
         return run
-    slot = min(length for _, length in run.slots)
+    slot = min(run.slots)
     shift = max(0, (slot // INSTRUCTIONS).bit_length() - 1)
     # While a job computes the other cores stand still until its core looks up, and a slot may begin so late.
     return replace(run, shift=shift, tick=slot // 8, tolerance=slot // 2) if shift else run

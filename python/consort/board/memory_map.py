@@ -41,7 +41,6 @@ def header_text(spec: BoardSpec) -> str:
             "kernel_application_cores": kernel.application_cores,
             "kernel_slot_owners": kernel.slot_owners,
             "kernel_tasks": kernel.tasks,
-            "kernel_slots": kernel.slots,
             "kernel_scratchpad_bytes": kernel.scratchpad.bytes,
             "kernel_stack_bytes": kernel.stack.bytes,
         }

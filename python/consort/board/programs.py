@@ -107,7 +107,7 @@ def program_source(where: Placement, core: str, layout: int | None = None) -> st
         all_workers=[_worker(where, worker) for worker in plan.workers],
         stand_ins=bool(flow.stand_ins),
         releases=flow.releases,
-        slots=flow.slots,
+        jobs=flow.jobs,
         three_phase=plan.cores[core].policy == THREE_PHASE,
         sleeps=bool(_sleepers(where, core)),
         synchronizer=_synchronizes(where, core),

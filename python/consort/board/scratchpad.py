@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,48 +25,45 @@ from consort.board.description import CONTROL_BLOCKS, BoardSpec, KernelSpec
 from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices, serial_line
 from consort.board.generate.kernel import PARTITIONS
 from consort.board.image import board_program
+from consort.board.kernel_image import kernel_image
 from consort.board.layouts import Layouts, packed
 from consort.board.session import Board
-from consort.board.task_image import PAGE, TaskImage, aligned
+from consort.board.task_image import PAGE, TaskImage, aligned, headed
 
 # Behind the control blocks; what the tables lead to begins in the next page.
 TABLES = CONTROL_BLOCKS * CONTROL_BLOCK_BYTES
 CONTENTS = TABLES + PAGE
 # Jobs that the window has room to record one by one, with all their events.
 MOST_RECORDED = 8000
+# The board's clocks count nanoseconds.
+HERTZ = 10**9
 # Instructions from when all cores are ready to the first slot.
 LEAD = 100_000
 
 
 @dataclass(frozen=True)
-class KernelTask:
-    """A task as the kernel has it. Times in nanoseconds."""
+class Given:
+    """What a run gives a task of the kernel. Times in nanoseconds."""
 
     name: str
-    core: int
-    period: int
-    deadline: int
+    # Its row of the plan image that the host writes (`kernel_row`).
+    row: Mapping[str, Any]
     image: TaskImage
-    offset: int = 0
-    # Longest execution; 0: not watched.
-    budget: int = 0
-    release: str = "periodic"
-    on_overrun: str = "report"
-    on_miss: str = "report"
     # Inputs of each job in turn, used again from the first.
     inputs: Sequence[bytes] = ()
     # How many outputs are kept.
     outputs: int = 1
     # How long the n-th job is held on its core, the last entry for all others; empty: as long as it takes.
     lasting: Sequence[int] = ()
-    # In turns: how long a load and an unload last at least; the emulated DMA takes no time.
-    load: int = 0
-    unload: int = 0
+
+    @property
+    def core(self) -> int:
+        return int(self.row["core"])
 
 
 @dataclass(frozen=True)
 class Request:
-    """A release of a sporadic task, counted from the first slot."""
+    """A release of a task that waits for requests, counted from the first slot."""
 
     at: int
     core: int
@@ -83,10 +81,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class KernelRun:
-    """A run of the kernel on the board. Tasks of each core in priority order."""
+    """A run of the kernel on the board. Tasks core by core in priority order."""
 
-    tasks: Sequence[KernelTask]
-    slots: Sequence[tuple[int, int]]  # core, nanoseconds; in turns: the core's longest operation
+    tasks: Sequence[Given]
+    slots: Sequence[int]  # of each core, nanoseconds; in turns: the core's longest operation
     until: int
     requests: Sequence[Request] = ()
     faults: Sequence[Fault] = ()
@@ -95,11 +93,9 @@ class KernelRun:
     tolerance: int = 20_000
     # How often an application core looks whether it is to leave its job.
     tick: int = 5_000
-    # None: as many as the board has.
-    cores: int | None = None
     arbitration: str = "tdma"
-    # The folder of generated tables, given where the first image is in the board's memory; what the kernel
-    # takes of tasks, slots and policies is then theirs. Without them the host writes it into the window.
+    # The folder of generated tables, given where the first image is in the board's memory; the plan image is
+    # then theirs. Without them the host writes one into the window.
     tables: Callable[[int], Path] | None = None
     # Counted: an instruction takes 2 to this nanoseconds. A slower clock runs longer in the same time.
     shift: int = 0
@@ -173,14 +169,14 @@ def run_kernel(
     _check(run, kernel)
     window = Window(spec.window_bytes)
     # As the generated tables have them: one after the other, code before data.
-    placed = [(window.place(t.image.code), window.place(t.image.state)) for t in run.tasks]
     images = kernel_images(spec, run.tables(spec.window.address + CONTENTS) if run.tables else None)
     layouts = Layouts(images[io_core.name])
+    placed = [(window.place(headed(t.image, layouts)), window.place(t.image.state)) for t in run.tasks]
     event, job, summary = (
-        layouts.struct(f"scratchpad::{name}") for name in ("EventRow", "JobRow", "TaskSummary")
+        layouts.struct(f"scratchpad::{name}") for name in ("EventRow", "JobRow", "Summary")
     )
     kinds = [name for name in layouts.enumerators("spm::Kind") if name != "count"]
-    task_rows, kept = [], []
+    given, kept = [], []
     for task, (code_at, data_at) in zip(run.tasks, placed, strict=True):
         image = task.image
         stride = aligned(image.inputs)
@@ -188,40 +184,37 @@ def run_kernel(
         inputs = inputs if image.inputs == 0 or inputs else bytes(stride)
         outputs_at = window.reserve(aligned(image.outputs) * task.outputs)
         kept.append((task, outputs_at, data_at))
-        task_rows.append(
-            _task_row(
-                layouts,
-                task,
-                code_at=code_at,
-                data_at=data_at,
-                inputs_at=window.place(inputs),
-                outputs_at=outputs_at,
-                lasting_at=window.place(np.array(task.lasting, "<u8").tobytes()),
-            )
+        given.append(
+            {
+                "code": len(image.code),
+                "data": len(image.state),
+                "inputs": image.inputs,
+                "outputs": image.outputs,
+                "code_at": code_at,
+                "data_at": data_at,
+                "inputs_at": window.place(inputs),
+                "input_rows": max(1, len(task.inputs)),
+                "outputs_at": outputs_at,
+                "output_rows": task.outputs,
+                "lasting_at": window.place(np.array(task.lasting, "<u8").tobytes()),
+                "lasting": len(task.lasting),
+            }
         )
     requests = sorted(run.requests, key=lambda r: r.at)
     most_jobs = len(requests) + sum(
-        (run.until + t.period - 1) // t.period for t in run.tasks if t.release == "periodic"
+        -(-run.until // t.row["period"]) for t in run.tasks if not t.row["on_request"]
     )
     beyond = run.recorded is not None and run.recorded < most_jobs
     most_jobs = run.recorded if run.recorded is not None and beyond else most_jobs
     most_events = 16 * most_jobs + 4096
     injected = layouts.enumerators("scratchpad::Injected")
     # Generated tables have their own.
-    slots = (
-        {"slots": 0, "slots_at": 0}
-        if run.tables
-        else _placed_rows(
-            "slots", layouts, "SlotRow", [{"core": c, "length": n} for c, n in run.slots], window
-        )
-    )
+    plan = b"" if run.tables else _plan_image(run)
     tables = {
         "magic": layouts.constant("scratchpad::Tables", "magic_number"),
-        "cores": kernel.application_cores if run.cores is None else run.cores,
-        "arbitration": layouts.enumerators("spm::Arbitration")[run.arbitration.replace("-", "_")],
-        **slots,
-        "tasks": len(task_rows),
-        "tasks_at": window.place(b"".join(task_rows)),
+        "plan_at": window.place(plan),
+        "plan_bytes": len(plan),
+        **_placed_rows("given", layouts, "Given", given, window),
         **_placed_rows(
             "requests",
             layouts,
@@ -246,7 +239,7 @@ def run_kernel(
         "until": run.until,
         "beyond": int(beyond),
         "counts_at": window.reserve(4 * len(kinds)),
-        "summaries_at": window.reserve(summary.itemsize * len(task_rows)),
+        "summaries_at": window.reserve(summary.itemsize * len(given)),
         "io_at": place_devices(run.devices, window, spec, layouts),
         "lead": LEAD << run.shift,
     }
@@ -288,29 +281,9 @@ def run_kernel(
         )
 
 
-def _task_row(layouts: Layouts, task: KernelTask, **places: int) -> bytes:
-    image = task.image
-    return packed(
-        layouts.struct("scratchpad::TaskRow"),
-        period=task.period,
-        deadline=task.deadline,
-        offset=task.offset,
-        budget=task.budget,
-        core=task.core,
-        release=layouts.enumerators("spm::Release")[task.release],
-        on_overrun=layouts.enumerators("spm::OnOverrun")[task.on_overrun],
-        on_miss=layouts.enumerators("spm::OnMiss")[task.on_miss],
-        code=len(image.code),
-        data=len(image.state),
-        inputs=image.inputs,
-        outputs=image.outputs,
-        input_rows=max(1, len(task.inputs)),
-        output_rows=task.outputs,
-        lasting=len(task.lasting),
-        load=task.load,
-        unload=task.unload,
-        **places,
-    )
+def _plan_image(run: KernelRun) -> bytes:
+    names = [task.name for task in run.tasks]
+    return kernel_image(names, [task.row for task in run.tasks], run.slots, run.arbitration, HERTZ)
 
 
 def _placed_rows(
@@ -321,7 +294,7 @@ def _placed_rows(
     return {name: len(rows), f"{name}_at": window.place(b"".join(packed(layout, **one) for one in rows))}
 
 
-def _rows(board: Board, at: int, task: KernelTask) -> list[bytes]:
+def _rows(board: Board, at: int, task: Given) -> list[bytes]:
     stride = aligned(task.image.outputs)
     return [board.read(at + i * stride, task.image.outputs) for i in range(task.outputs if stride else 0)]
 
@@ -335,10 +308,9 @@ def _check(run: KernelRun, kernel: KernelSpec) -> None:
         if task.core >= kernel.application_cores:
             raise BadInput(f"task {task.name}: the board has {kernel.application_cores} application cores")
     most = max((sum(t.core == c for t in run.tasks) for c in range(kernel.application_cores)), default=0)
-    if most > kernel.tasks or len(run.slots) > kernel.slots or (run.cores or 0) > kernel.slot_owners:
+    if most > kernel.tasks or len(run.slots) > kernel.slot_owners:
         raise BadInput(
-            f"the board's kernel takes up to {kernel.tasks} tasks a core, {kernel.slots} slots,"
-            f" {kernel.slot_owners} cores"
+            f"the board's kernel takes up to {kernel.tasks} tasks a core, {kernel.slot_owners} cores"
         )
 
 
@@ -346,7 +318,7 @@ def kernel_images(spec: BoardSpec, generated: Path | None = None) -> dict[str, P
     """The kernel's own programs: the I/O core's and the application cores'.
 
     They have the tables that `consort generate` has written to the folder `generated`; without one they read
-    them from the window.
+    a plan image from the window.
     """
     kernel, _, _ = roles(spec)
     tables = kernel.tables.window if generated is None else kernel.tables.generated

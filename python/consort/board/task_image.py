@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
-import struct
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from consort.base.errors import SystemFails
 from consort.base.toolchain.builds import need_source_tree
 from consort.board.boards import kernel_board, roles
 from consort.board.description import BoardSpec
 from consort.board.image import BARE, COMMON, build, loaded_parts, opened_elf, section_content
+from consort.board.layouts import Layouts, packed
 
-IMAGE_MAGIC = 0x474D4943
 PAGE, ALIGNMENT = 4096, 64
-HEADER, ENTRY = struct.Struct("<8I"), 64
+# The entry lies behind the header's place (task.ld).
+ENTRY = 64
 
 
 def aligned(count: int) -> int:
@@ -27,13 +29,16 @@ def aligned(count: int) -> int:
 
 @dataclass(frozen=True)
 class TaskImage:
-    """A position-independent image: header, instructions, constants; and the sizes of the other parts."""
+    """A position-independent image: the header's place, instructions, constants; and the sizes of the other
+    parts."""
 
     code: bytes
     # The task's data before its first job.
     state: bytes
     inputs: int
     outputs: int
+    # Where the constants begin in the code.
+    constants: int = 0
 
     @property
     def partition_bytes(self) -> int:
@@ -91,15 +96,30 @@ def make_image(instructions: bytes, constants: bytes, state: bytes, inputs: int,
     body += constants
     # Whole pages: a job may read and execute them, and write all behind them.
     body += bytes(-len(body) % PAGE)
-    sizes = (len(state), inputs, outputs)
-    head = [IMAGE_MAGIC, len(body), ENTRY, where, *sizes, 0]
-    words = [*head, *struct.unpack(f"<{(len(body) - HEADER.size) // 4}I", body[HEADER.size :])]
+    return TaskImage(body, state, inputs, outputs, where)
+
+
+def headed(image: TaskImage, layouts: Layouts) -> bytes:
+    """The code of an image with the header that a kernel of these layouts reads."""
+    name = "scratchpad::ImageHeader"
+    header = layouts.struct(name)
+    members = {
+        "magic": layouts.constant(name, "magic_number"),
+        "bytes": len(image.code),
+        "entry": ENTRY,
+        "constants": image.constants,
+        "state": len(image.state),
+        "inputs": image.inputs,
+        "outputs": image.outputs,
+    }
+    body = image.code[header.itemsize :]
+    assert header.fields is not None
+    own = header.fields["hash"][1] // 4
     value = 2166136261
-    for i, word in enumerate(words):
-        if i != 7:
+    for i, word in enumerate(np.frombuffer(packed(header, **members, hash=0) + body, "<u4").tolist()):
+        if i != own:
             value = ((value ^ word) * 16777619) & 0xFFFFFFFF
-    head[7] = value
-    return TaskImage(HEADER.pack(*head) + body[HEADER.size :], state, inputs, outputs)
+    return packed(header, **members, hash=value) + body
 
 
 def image_of_text(text: str, include: Sequence[Path] = (), spec: BoardSpec | None = None) -> bytes:

@@ -13,7 +13,7 @@ from consort.commands.options import ChoiceOf, on_option
 
 if TYPE_CHECKING:
     from consort.board.generate.kernel import OnOverrun
-    from consort.model.quantities import DataRate, Duration, Quantity, Size
+    from consort.model.quantities import DataRate, Duration, Frequency, Quantity, Size
 
 TABLES = "scratchpad"
 
@@ -124,6 +124,14 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--dma-setup", type=_Quantity("Duration"), help="Scratchpad: what programming the DMA takes.")
 @click.option(
+    "--clock",
+    type=_Quantity("Frequency"),
+    default="1GHz",
+    show_default=True,
+    help="Scratchpad: the I/O core's clock; each period, offset, deadline and slot is a whole number of its"
+    " ticks.",
+)
+@click.option(
     "--on-overrun",
     type=click.Choice(["report", "stop-job", "stop-task"]),
     default="report",
@@ -152,6 +160,7 @@ def command(
     region: str,
     dma_rate: DataRate | None,
     dma_setup: Duration | None,
+    clock: Frequency,
     on_overrun: OnOverrun,
     on: str | None,
     force: bool,
@@ -188,6 +197,7 @@ def command(
             on_overrun,
             force,
             region,
+            clock.hertz,
         )
         try:
             system = load_system(description, on)

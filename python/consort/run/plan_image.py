@@ -158,7 +158,7 @@ class _Image:
         changes, names = self.changes, list(self.modes)
         head = {
             "ticks_per_second": TICKS_PER_SECOND if self.clock is None else self.clock.hertz,
-            "run.duration": duration_ps * self.scale,
+            "run.duration": self._ticks(duration_ps),
             "run.seed": self.whole.run.seed,
             "run.execution": EXECUTION,
             "run.arrival": ARRIVAL,
@@ -166,8 +166,8 @@ class _Image:
             "first": 0 if changes is None else names.index(changes.start),
             "cores": len(self.cores),
             "tasks": len(self.tasks),
-            "agreement": 0 if changes is None else changes.agreement_ps * self.scale,
-            "detection": 0 if changes is None else (changes.detection_ps or 0) * self.scale,
+            "agreement": 0 if changes is None else self._ticks(changes.agreement_ps),
+            "detection": 0 if changes is None else self._ticks(changes.detection_ps or 0),
         }
         tables: dict[str, Sequence[Any]] = {
             "cores": cores,
@@ -176,11 +176,11 @@ class _Image:
             "ends": self.ends,
             "channels": [self._channel(channel) for channel in self.channels.values()],
             "devices": [
-                {"period": 0 if device.period_ps is None else device.period_ps * self.scale}
+                {"period": 0 if device.period_ps is None else self._ticks(device.period_ps)}
                 for device in acting(self.whole)
             ],
             "requests": [
-                {"at": at * self.scale, "to": names.index(to)}
+                {"at": self._ticks(at), "to": names.index(to)}
                 for at, to in (() if changes is None else changes.requests)
             ],
             "fail_overs": [
@@ -194,6 +194,13 @@ class _Image:
 
     def _problem(self, plan: Plan, place: str, message: str) -> None:
         self.problems.append(BadInput(message, file=plan.file, field=place))
+
+    def _ticks(self, picoseconds: int) -> int:
+        return self.scale * self._own_ticks(picoseconds)
+
+    def _own_ticks(self, picoseconds: int) -> int:
+        """A time that nothing stretches."""
+        return picoseconds if self.clock is None else picoseconds * self.clock.hertz // TICKS_PER_SECOND
 
     def _core(self, figures: Figures, name: str) -> dict[str, Any]:
         row: dict[str, Any] = {
@@ -210,7 +217,7 @@ class _Image:
         row |= {"wait": core.wait, "service": core.service}
         row["policy"] = "worker" if core.serves else core.policy
         if core.slot is not None:
-            row["slot"] = core.slot.length_ps * self.scale
+            row["slot"] = self._ticks(core.slot.length_ps)
         elif core.slot_missing:
             self._problem(figures.plan, f"scheduling.{name}.slot", core.slot_missing)
         if core.tasks and self.timed:
@@ -221,25 +228,17 @@ class _Image:
         return row
 
     def _task(self, figures: Figures, name: str, until_deadline: bool) -> dict[str, Any]:
-        plan, none = figures.plan, self.encoder.none
+        plan = figures.plan
         task = plan.tasks.get(name)
-        row = dict.fromkeys(_TASK_TIMES, 0) | {
-            "core": 0,
-            "worker": none,
-            "rank": 0,
-            "threshold": none,
-            "worker_rank": 0,
-            "arrival": none,
-            "on_miss": "hold-last-output",
+        row = plain_row(self.encoder.none) | {
             "rests": task is None,
-            "skips": False,
-            "one_in_flight": False,
             "until_deadline": until_deadline,
             "checkpoint": task is not None and task.checkpoint is not None,
         }
         if task is None:
-            return row | self._rows("distances", self.times, []) | self._rows("ends", self.ends, [])
-        row["core"], row["rank"], row["threshold"] = self.cores.index(task.core), task.rank, task.limit
+            return row
+        row["core"], row["rank"] = self.cores.index(task.core), task.rank
+        row["threshold"] = task.limit
         row["on_miss"] = task.on_miss
         untimed = self.clock is not None and self.clock.untimed
         row["skips"] = task.execution != "three-phase" and not untimed
@@ -258,7 +257,7 @@ class _Image:
             row[key] = time * self.scale if self.clock is None else self.clock.ticks(plan, task, key, time)
         if untimed:
             row["give_up"] = FOREVER
-        row |= self._rows("distances", self.times, [least * self.scale for least in task.min_distances_ps])
+        row |= self._rows("distances", self.times, [self._ticks(least) for least in task.min_distances_ps])
         row |= self._rows("ends", self.ends, self._ends_of(task))
         self._execution(figures, task, row)
         return row
@@ -271,7 +270,7 @@ class _Image:
             row["worker_rank"] = task.worker_rank
         if not self.timed:
             # For stand-ins. Computing cannot be stretched: they take their time.
-            row["wcet"], row["bcet"] = task.wcet_ps or 0, task.bcet_ps or 0
+            row["wcet"], row["bcet"] = (self._own_ticks(time or 0) for time in (task.wcet_ps, task.bcet_ps))
             return
         assert task.wcet_ps is not None and task.bcet_ps is not None, "the plan refuses tasks without a wcet"
         try:
@@ -318,7 +317,7 @@ class _Image:
             # It is one device in all modes: the one whose reader is fastest counts.
             periods = [device_period_ps(made, channel) for made in self.modes.values()]
         return {
-            "device_period": min((period for period in periods if period), default=0) * self.scale,
+            "device_period": self._ticks(min((period for period in periods if period), default=0)),
             "capacity": channel.capacity or 0,
             "bytes": channel.bytes or 0,
             "kind": channel.implementation,
@@ -337,6 +336,31 @@ class _Image:
                 continue
             assert core.slot.phase_ps == at, "slots follow one another in the order of the cores"
             at += core.slot.length_ps
+
+
+def plain_row(none: int) -> dict[str, Any]:
+    """The row of a task of which nothing is said: no time, no channel, no worker."""
+    return dict.fromkeys(_TASK_TIMES, 0) | {
+        "core": 0,
+        "worker": none,
+        "rank": 0,
+        "threshold": none,
+        "worker_rank": 0,
+        "arrival": none,
+        "distances.first": 0,
+        "distances.count": 0,
+        "ends.first": 0,
+        "ends.count": 0,
+        "on_miss": "hold-last-output",
+        "on_overrun": "unwatched",
+        "on_late": "report",
+        "on_request": False,
+        "rests": False,
+        "skips": False,
+        "one_in_flight": False,
+        "until_deadline": False,
+        "checkpoint": False,
+    }
 
 
 _TASK_TIMES = (

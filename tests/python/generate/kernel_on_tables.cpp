@@ -12,30 +12,38 @@ namespace {
 
 namespace tables = consort::tables;
 using consort::Ticks;
-constexpr Ticks ns = 1'000'000'000;
+static_assert(tables::ticks_per_second == 1'000'000'000);
 
 }  // namespace
 
 int main(int argc, char** argv) {
     const Ticks until = static_cast<Ticks>(argc > 1 ? std::atoi(argv[1]) : 0) * 1'000'000;
-    std::vector<std::vector<consort::spm::Task>> cores;
-    for (const consort::spm::TaskTable& table : tables::task_table<ns>) {
-        cores.emplace_back(table.tasks, table.tasks + table.count);
+    consort::spm::Planned<tables::cores, tables::most_tasks> planned;
+    if (planned.read(tables::plan(), [](std::uint32_t n) { return tables::image[n]; }) != nullptr) {
+        return 1;
     }
-    const consort::spm::Schedule schedule = tables::schedule<ns>(0);
+    std::vector<std::vector<simulated::Task>> cores;
+    for (std::uint32_t c = 0; c < planned.cores(); ++c) {
+        std::vector<simulated::Task>& tasks = cores.emplace_back();
+        for (std::uint32_t t = 0; t < planned.tasks(c).count; ++t) {
+            const consort::spm::Entry& entry = planned.tasks(c).entries[t];
+            tasks.push_back({*entry.plan, entry.image});
+        }
+    }
+    const consort::spm::Schedule schedule = planned.schedule(tables::tolerance);
     simulated::Behaviour behaviour;
     behaviour.execution = [&cores](std::uint32_t c, std::uint32_t t, std::uint32_t) {
-        return cores[c][t].budget;
+        return static_cast<Ticks>(cores[c][t].plan.wcet);
     };
     // The mpc5777m's figures: 3.16 us, and 94814814 bytes a second.
     behaviour.transfer = [](std::uint32_t, const consort::spm::Transfer& transfer) {
-        return 3160 + Ticks{transfer.bytes()} * ns / 94814814;
+        return 3160 + Ticks{transfer.bytes()} * tables::ticks_per_second / 94814814;
     };
     simulated::Machine machine(cores, {schedule.slots, schedule.slots + schedule.count}, schedule, behaviour,
                                tables::partition_bytes[0]);
     machine.board.on_inputs = [](std::uint32_t c, std::uint32_t t) { return tables::plain_inputs[c][t]; };
     machine.board.on_outputs = [](std::uint32_t c, std::uint32_t t) { return tables::plain_outputs[c][t]; };
-    machine.run(until, [](Ticks) { return tables::schedule<ns>(0).tolerance; });
+    machine.run(until, [](Ticks) { return tables::tolerance; });
     for (std::uint32_t c = 0; c < tables::cores; ++c) {
         for (std::uint32_t t = 0; t < cores[c].size(); ++t) {
             Ticks longest = 0;
@@ -48,7 +56,7 @@ int main(int argc, char** argv) {
             }
             std::printf("%s %s %u %llu %llu\n", tables::core_name[c], tables::task_name[c][t], jobs,
                         static_cast<unsigned long long>(longest),
-                        static_cast<unsigned long long>(cores[c][t].deadline));
+                        static_cast<unsigned long long>(cores[c][t].plan.deadline));
         }
     }
     for (const consort::spm::Event& event : machine.board.events) {
@@ -66,8 +74,8 @@ int main(int argc, char** argv) {
         std::fill_n(tables::partition[c][0], 2 * tables::partition_bytes[c], std::byte{0xa5});
     }
     for (const auto& table : cores) {
-        for (const consort::spm::Task& task : table) {
-            if (std::count(task.code, task.code + task.size.code, std::byte{0xa5}) != 0) {
+        for (const simulated::Task& task : table) {
+            if (std::count(task.image.code, task.image.code + task.image.size.code, std::byte{0xa5}) != 0) {
                 return 1;
             }
         }

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import free
+import numpy as np
 import pytest
+from consort import _engine
 from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails, Undecided
 from consort.board import board_named
@@ -98,42 +100,70 @@ def test_tables_compile_and_say_what_the_description_says(tmp_path: Path, core: 
     system = load_system(AUTOMOTIVE)
     folder = written(tmp_path, make_tables(system, TableOptions()))
     source = '#include "consort-io.hpp"\nnamespace t = consort::tables;\n'
-    source += "using consort::spm::layout_of;\nconstexpr consort::Ticks ns = 1'000'000'000;\n"
+    source += "using consort::spm::layout_of;\nconstexpr std::uint64_t ns = 1'000'000'000;\n"
     source += "static_assert(t::cores == 2 && t::subscription_count == 0 && t::mirror_count == 0);\n"
-    source += "static_assert(t::partition_bytes[0] == 40 * 1024 && t::slots<ns>[1].length == 160'000);\n"
-    for c, core_name in enumerate(("app-0", "app-1")):
-        names = system.tasks_on(core_name)
-        source += f"static_assert(t::task_table<ns>[{c}].count == {len(names)});\n"
-        for i, name in enumerate(names):
-            task = system.tasks[name]
-            row, size = f"t::app_{c}<ns>[{i}]", task.footprint
-            assert size is not None and size.code is not None
-            budget = system.wcet(name).nanoseconds + 2 * 460  # type: ignore[union-attr]
-            source += f"static_assert({row}.period == {task.interval.nanoseconds});\n"
-            source += f"static_assert({row}.deadline == {task.deadline.nanoseconds});\n"
-            source += (
-                f"static_assert({row}.budget == {budget} && {row}.size.code == {size.code.value.bytes});\n"
-            )
-            source += f"static_assert(layout_of({row}.size).bytes - {size.bytes} < 4 * 64);\n"
-            source += f"static_assert(t::place_{name}.core == {c} && t::place_{name}.task == {i});\n"
-            source += f"static_assert({row}.size.inputs == sizeof t::memory::{name}_inputs);\n"
-    source += "const void* used[] = {t::task_table<ns>, t::partition, t::plain_inputs, t::plain_outputs};\n"
+    source += "static_assert(t::partition_bytes[0] == 40 * 1024 && t::ticks_per_second == ns);\n"
+    names = [(c, i, name) for c in (0, 1) for i, name in enumerate(system.tasks_on(f"app-{c}"))]
+    for n, (c, i, name) in enumerate(names):
+        row, size = f"t::image[{n}]", system.tasks[name].footprint
+        assert size is not None and size.code is not None
+        source += f"static_assert({row}.size.code == {size.code.value.bytes});\n"
+        source += f"static_assert(layout_of({row}.size).bytes - {size.bytes} < 4 * 64);\n"
+        source += f"static_assert(t::place_{name}.core == {c} && t::place_{name}.task == {i});\n"
+        source += f"static_assert({row}.size.inputs == sizeof t::memory::{name}_inputs);\n"
+    source += "consort::spm::Planned<t::cores, t::most_tasks> planned;\n"
+    source += "const char* wrong = planned.read(t::plan(), [](std::uint32_t n) { return t::image[n]; });\n"
+    source += "const void* used[] = {t::partition, t::plain_inputs, t::plain_outputs};\n"
     done = compiled(core, folder, source)
     assert done.returncode == 0, done.stderr
 
 
-def test_times_are_exact_or_refused(tmp_path: Path) -> None:
-    folder = written(tmp_path, make_tables(load_system(AUTOMOTIVE), TableOptions()))
-    head = '#include "consort-tables.hpp"\nnamespace t = consort::tables;\n'
-    # 62.5 MHz: 160 us are 10000 ticks; 383.92 us are 23995, nothing to round; 1002.92 us are 62682.5.
-    text = "static_assert(t::slots<62'500'000>[0].length == 10'000);\n"
-    text += "static_assert(t::app_0<62'500'000>[0].budget == 23'995);\n"
-    text += "static_assert(t::app_0<62'500'000>[1].budget == 62'683);\n"
-    # A clock of 2^63 Hz would overflow a plain product.
-    text += "static_assert(t::detail::exactly<(1ULL << 62U)>(500'000'000'000) == (1ULL << 61U));\n"
-    assert compiled("x86", folder, head + text).returncode == 0
-    wrong = compiled("x86", folder, head + "auto length = t::slots<32'768>[0].length;\n")
-    assert wrong.returncode != 0 and "a_time_is_no_whole_number_of_ticks" in wrong.stderr
+def rows_of(tables: Tables, table: str) -> list[dict[str, int]]:
+    """The rows of a table of the plan image."""
+    described = _engine.plan_layouts()
+    head, row = (
+        np.dtype(
+            {
+                "names": [member["name"] for member in layout["members"]],
+                "formats": [f"<{member['type']}" for member in layout["members"]],
+                "offsets": [member["offset"] for member in layout["members"]],
+                "itemsize": layout["bytes"],
+            }
+        )
+        for layout in (described["rows"]["head"], described["rows"][table])
+    )
+    found = np.frombuffer(tables.image, head, 1)[0]
+    place = described["tables"].index(table)
+    at, count = (int(found[f"places[{place}].{member}"]) for member in ("offset", "count"))
+    return [
+        dict(zip(row.names, one.tolist(), strict=True)) for one in np.frombuffer(tables.image, row, count, at)
+    ]
+
+
+def test_the_plan_image_says_what_the_description_says() -> None:
+    system = load_system(AUTOMOTIVE)
+    tables = make_tables(system, TableOptions())
+    assert [row["slot"] for row in rows_of(tables, "cores")] == [160_000, 160_000]
+    rows = rows_of(tables, "tasks")
+    names = [(c, i, name) for c in (0, 1) for i, name in enumerate(system.tasks_on(f"app-{c}"))]
+    assert len(rows) == len(names)
+    for row, (core, rank, name) in zip(rows, names, strict=True):
+        task = system.tasks[name]
+        assert (row["core"], row["rank"], row["on_request"]) == (core, rank, 0)
+        assert row["period"] == task.interval.nanoseconds and row["deadline"] == task.deadline.nanoseconds
+        assert row["wcet"] == system.wcet(name).nanoseconds + 2 * 460  # type: ignore[union-attr]
+
+
+def test_times_are_exact_or_refused() -> None:
+    system = load_system(AUTOMOTIVE)
+    tables = make_tables(system, TableOptions(ticks_per_second=62_500_000))
+    # 160 us are 10000 ticks; 383.92 us are 23995, nothing to round; 1002.92 us are 62682.5.
+    assert rows_of(tables, "cores")[0]["slot"] == 10_000
+    assert [row["wcet"] for row in rows_of(tables, "tasks")[:2]] == [23_995, 62_683]
+    with pytest.raises(BadInput, match=r"ttsprk.period: 10ms is no whole number of ticks"):
+        make_tables(system, TableOptions(ticks_per_second=32_768))
+    with pytest.raises(BadInput, match="--clock: a clock of 0 Hz has no ticks"):
+        make_tables(system, TableOptions(ticks_per_second=0))
 
 
 def test_the_kernel_keeps_the_bounds_on_the_tables(tmp_path: Path) -> None:
@@ -230,7 +260,7 @@ def test_places_that_were_given_are_the_linkers(tmp_path: Path) -> None:
     folder = written(tmp_path, make_tables(small({"tasks.log": TASK}), options))
     main_source = '#include "consort-tables.hpp"\nnamespace t = consort::tables;\n'
     main_source += "extern const void* volatile used[];\n"
-    main_source += "const void* volatile used[] = {t::task_table<1000000000>, t::partition};\n"
+    main_source += "const void* volatile used[] = {t::plan_image, t::image, t::partition};\n"
     main_source += 'extern "C" void _start() { (void)used[0]; for (;;) {} }\n'
     assert compiled("Cortex-R5F", folder, main_source).returncode == 0
     program = tmp_path / "program.elf"
@@ -268,7 +298,7 @@ def test_a_board_program_takes_images_and_scratchpads_into_its_region(tmp_path: 
     folder = written(tmp_path, make_tables(small(), TableOptions(region="ddr")))
     source = '#include "consort-io.hpp"\nnamespace t = consort::tables;\n'
     source += "extern const void* volatile used[];\n"
-    source += "const void* volatile used[] = {t::task_table<1000000000>, t::partition, t::plain_inputs};\n"
+    source += "const void* volatile used[] = {t::image, t::partition, t::plain_inputs};\n"
     source += (
         '__attribute__((section(".consort.filter.code"), used)) static const char code[4] = {1, 2, 3, 4};\n'
     )
@@ -439,9 +469,9 @@ def test_what_cannot_be_is_refused(
 def test_a_slot_is_computed_from_the_rate() -> None:
     system = small({"scheduling.core.slot": "auto"})
     # 1164 bytes at 100 MB/s, and 1 us; at 10 MB/s; up to whole microseconds.
-    assert make_tables(system, TableOptions()).cores[0].slot == 13 * 10**6
+    assert make_tables(system, TableOptions()).cores[0].slot == 13_000
     slow = make_tables(system, TableOptions(rate=DataRate(10_000_000), setup=Duration.parse("20us")))
-    assert (slow.cores[0].slot, slow.tolerance) == (137 * 10**6, 600_000)
+    assert (slow.cores[0].slot, slow.tolerance) == (137_000, 600)
     assert any("10MB/s, given; programming it takes 20us" in note for note in slow.notes)
     said = "not known to be schedulable: 1 figure that nobody gave: dmas: .*--dma-rate and --dma-setup"
     with pytest.raises(Undecided, match=said):
@@ -473,7 +503,8 @@ def test_a_job_that_is_stopped_late_is_in_the_bound() -> None:
     stopped = make_tables(small(), TableOptions(on_overrun="stop-task"))
     # The watchdog looks once a slot.
     assert plain is not None and stopped.bounds[0].response == plain + 100 * 10**6
-    assert "spm::OnOverrun::stop_task" in table_files(stopped)["consort-tables.hpp"]
+    plan = rows_of(stopped, "tasks")
+    assert [row["on_overrun"] for row in plan] == [3] and plan[0]["on_late"] == 0
 
 
 # --- messages
@@ -516,16 +547,13 @@ static_assert(t::mirrors[0].output.capacity == 2 && t::mirrors[0].output.payload
 static_assert(t::mirrors[0].on_full == OnFull::overwrite);
 static_assert(sizeof t::memory::filter_inputs == 2 * t::mirrors[0].input.bytes());
 static_assert(sizeof t::memory::filter_outputs == 2 * t::mirrors[0].output.bytes());
-static_assert(t::core_0<1000>[0].size.inputs == t::mirrors[0].input.bytes());
-static_assert(t::core_0<1000>[0].size.outputs == t::mirrors[0].output.bytes());
+static_assert(t::image[0].size.inputs == t::mirrors[0].input.bytes());
+static_assert(t::image[0].size.outputs == t::mirrors[0].output.bytes());
 static_assert(t::plain_inputs[0][0] == nullptr && t::plain_outputs[0][0] == nullptr);
 """
-    # 1000 Hz: periods and slots have to be whole.
-    tables = make_tables(small({**STREAM, "scheduling.core.slot": "1ms"}), TableOptions())
-    folder = written(tmp_path, tables)
     done = compiled("x86", folder, source)
     assert done.returncode == 0, done.stderr
-    queue = {**STREAM, "channels.orders": None, "scheduling.core.slot": "1ms"}
+    queue = {**STREAM, "channels.orders": None}
     del queue["channels.orders"]
     assert "spm::OnFull::refuse" in table_files(make_tables(small(queue), TableOptions()))["consort-io.hpp"]
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from consort import _engine
 from consort.analysis.result import Bound
+from consort.board.kernel_image import kernel_image
 from consort.model.quantities import DataRate, Duration
 
 # Constants of the kernel's headers [bytes]: the alignment of parts, and a message box without its messages.
@@ -36,6 +37,8 @@ class TableOptions:
     force: bool = False
     # The memory region of the program's linker script that takes what has no address; empty: it has none.
     region: str = ""
+    # The clock of the I/O core.
+    ticks_per_second: int = 10**9
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,11 @@ class Box:
 
 
 @dataclass(frozen=True)
-class PlannedTask:
-    """A row of a core's task table; times in ps."""
+class Entry:
+    """A task of a core: its row of the plan image, the sizes of its parts, its message boxes."""
 
     name: str
-    period: int
-    deadline: int
-    offset: int
-    budget: int
-    sporadic: bool
+    row: Mapping[str, Any]
     size: dict[str, int]
     input: Box | None = None
     output: Box | None = None
@@ -80,8 +79,8 @@ class PlannedCore:
     """An application core, as the kernel numbers them: in the order of the list."""
 
     name: str
-    tasks: tuple[PlannedTask, ...]
-    slot: int
+    tasks: tuple[Entry, ...]
+    slot: int  # in ticks
     partition_bytes: int
     address: int | None
 
@@ -103,16 +102,27 @@ class Tables:
     name: str
     platform: str
     arbitration: str
+    ticks_per_second: int
     cores: tuple[PlannedCore, ...]
     subscriptions: tuple[Subscribed, ...]
-    tolerance: int
-    on_overrun: OnOverrun
+    tolerance: int  # in ticks
     images: dict[str, tuple[int, int]]  # addresses of code and data
     bounds: tuple[Bound, ...]
     notes: tuple[str, ...]
     late: tuple[str, ...]  # tasks without a bound within their deadline: forced
     lacking: tuple[str, ...]  # figures for want of which nothing is known of them
     region: str = ""
+
+    @property
+    def image(self) -> bytes:
+        tasks = [task for core in self.cores for task in core.tasks]
+        return kernel_image(
+            [task.name for task in tasks],
+            [task.row for task in tasks],
+            [core.slot for core in self.cores],
+            self.arbitration,
+            self.ticks_per_second,
+        )
 
 
 def aligned(size: int) -> int:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import Any
 
 from consort.analysis.lacking import answer_of, lacking_figures, named, remedies
-from consort.analysis.scratchpad import slot_of, three_phase_cores
+from consort.analysis.result import in_words
+from consort.analysis.scratchpad import moved, slot_of, three_phase_cores
 from consort.base.errors import BadInput, Held, SystemFails, Undecided
 from consort.board.generate.kernel import (
     PART_ALIGNMENT,
     PARTITIONS,
-    Box,
+    Entry,
     PlannedCore,
-    PlannedTask,
     TableOptions,
     Tables,
     identifier,
@@ -26,8 +27,11 @@ from consort.board.generate.kernel import (
 from consort.board.generate.sizes import described_size, fits, image_places, partition_bytes, sized
 from consort.board.generate.slots import bounds, lateness, rated, slots
 from consort.board.generate.subscriptions import message_boxes, subscriptions_of
+from consort.board.kernel_image import kernel_row
 from consort.model import System
 from consort.plan import plan_of
+
+SECOND = 10**12
 
 
 def make_tables(system: System, options: TableOptions) -> Tables:
@@ -60,26 +64,38 @@ def make_tables(system: System, options: TableOptions) -> Tables:
     if late and not options.force:
         said = "; ".join(lateness(bound) for bound in found if not bound.schedulable)
         raise SystemFails(f"{system.file}: not schedulable: {said}; --force writes the tables all the same")
+    hertz = options.ticks_per_second
+    arbitration = system.scheduling_of(names[0]).arbitration or "tdma"
     cores = tuple(
         PlannedCore(
             core,
-            tuple(_task(system, name, executions[name], boxes[name]) for name in system.tasks_on(core)),
-            slot_of(system, core),
+            tuple(
+                Entry(
+                    name,
+                    _row(system, name, (core, number), rank, executions[name], options),
+                    described_size(system.tasks[name].footprint),
+                    *boxes[name],
+                )
+                for rank, name in enumerate(system.tasks_on(core))
+            ),
+            whole_ticks(
+                system, slot_of(system, core), hertz, f"scheduling.{system.scheduling_entry(core)}.slot"
+            ),
             partition_bytes(system, core),
             options.scratchpads.get(core),
         )
-        for core in names
+        for number, core in enumerate(names)
     )
     _apart(system, cores)
     subscriptions = tuple(s for name in boxes for s in subscriptions_of(system, name))
     return Tables(
         system.name or system.file.stem,
         system.platform_description.name,
-        system.scheduling_of(names[0]).arbitration or "tdma",
+        arbitration,
+        hertz,
         cores,
         subscriptions,
-        tolerance,
-        options.on_overrun,
+        tolerance * hertz // SECOND,
         image_places(system, cores, options),
         tuple(found),
         tuple(notes),
@@ -92,6 +108,8 @@ def make_tables(system: System, options: TableOptions) -> Tables:
 def _known(system: System, names: list[str], options: TableOptions) -> None:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*|", options.region):
         raise BadInput(f"{options.region!r} is no name of a linker script's memory", field="--region")
+    if options.ticks_per_second == 0:
+        raise BadInput("a clock of 0 Hz has no ticks", field="--clock")
     for core in options.scratchpads:
         if core not in names:
             raise BadInput(
@@ -111,17 +129,44 @@ def _known(system: System, names: list[str], options: TableOptions) -> None:
             )
 
 
-def _task(system: System, name: str, execution: int, boxes: tuple[Box | None, Box | None]) -> PlannedTask:
-    task = system.tasks[name]
-    return PlannedTask(
-        name,
-        task.interval.picoseconds,
-        task.deadline.picoseconds,
-        task.offset.picoseconds,
-        execution,
-        task.sporadic,
-        described_size(task.footprint),
-        *boxes,
+def whole_ticks(system: System, picoseconds: int, hertz: int, field: str) -> int:
+    """A time in ticks of a clock; `BadInput` where it is no whole number of them."""
+    found, rest = divmod(picoseconds * hertz, SECOND)
+    if rest:
+        raise BadInput(
+            f"{in_words(picoseconds)} is no whole number of ticks of the I/O core's clock, which has one each"
+            f" {1e9 / hertz:g} ns",
+            file=system.file,
+            field=field,
+        )
+    return found
+
+
+def _row(
+    system: System, name: str, core: tuple[str, int], rank: int, execution: int, options: TableOptions
+) -> dict[str, Any]:
+    task, hertz = system.tasks[name], options.ticks_per_second
+
+    def at_least(picoseconds: int) -> int:
+        return -(-picoseconds * hertz // SECOND)
+
+    # In turns an operation lasts as long as it moves, where that is known; a slot's lasts until its end.
+    slot = slot_of(system, core[0])
+    in_turn = system.scheduling_of(core[0]).arbitration == "round-robin"
+    load, unload = (moved(system, name) or (slot, slot)) if in_turn else (0, 0)
+    times = {
+        key: whole_ticks(system, duration.picoseconds, hertz, f"tasks.{name}.{key}")
+        for key, duration in (("period", task.interval), ("deadline", task.deadline), ("offset", task.offset))
+    }
+    return kernel_row(
+        core[1],
+        rank,
+        **times,
+        wcet=at_least(execution),
+        load=at_least(load),
+        unload=at_least(unload),
+        on_overrun=options.on_overrun,
+        on_request=task.sporadic,
     )
 
 

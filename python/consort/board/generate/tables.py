@@ -15,13 +15,14 @@ from consort.board.generate.kernel import (
     PARTITIONS,
     PARTS,
     Box,
+    Entry,
     PlannedCore,
-    PlannedTask,
     Tables,
     aligned,
     identifier,
 )
 from consort.board.generate.write import HEAD
+from consort.board.kernel_image import layout
 
 WIDTH = 106
 
@@ -39,7 +40,7 @@ def table_files(tables: Tables) -> dict[str, str]:
     return files
 
 
-def _places(tables: Tables) -> Iterator[tuple[int, int, PlannedCore, PlannedTask]]:
+def _places(tables: Tables) -> Iterator[tuple[int, int, PlannedCore, Entry]]:
     """Every task with its numbers."""
     for c, core in enumerate(tables.cores):
         for t, task in enumerate(core.tasks):
@@ -94,6 +95,14 @@ def _rows(items: Iterable[str]) -> str:
     return "\n".join([*lines, line])
 
 
+def _bytes(content: bytes) -> str:
+    """Lines of a braced list of bytes."""
+    return "\n".join(
+        "    " + " ".join(f"{byte:#04x}," for byte in content[at : at + 16])
+        for at in range(0, len(content), 16)
+    )
+
+
 def _shape(box: Box | None) -> str:
     return "{}" if box is None else f"{{.capacity = {box.capacity}, .payload = {box.payload}}}"
 
@@ -102,6 +111,7 @@ TEMPLATES = Templates(
     "consort.board.generate",
     {
         "braced": _braced,
+        "bytes": _bytes,
         "comment": _comment,
         "identifier": identifier,
         "number": _number,
@@ -130,6 +140,8 @@ def _tables(tables: Tables) -> str:
         ["", *remarks(tables)],
         places=[(c, t, task) for c, t, _, task in _places(tables)],
         most_tasks=max(len(core.tasks) for core in tables.cores),
+        image=tables.image,
+        layout=layout(),
     )
 
 

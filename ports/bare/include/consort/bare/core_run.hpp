@@ -40,6 +40,9 @@ class CoreRun {
         std::uint32_t place) const noexcept {
         return tasks_[static_cast<std::uint32_t>(task_value(place, Of::number))];
     }
+    [[nodiscard]] const app::plan::Core& own_core() const noexcept {
+        return image_.core(0, static_cast<std::uint32_t>(core_value(block_, Core::number)));
+    }
     [[nodiscard]] OnMiss on_miss(std::uint32_t place) const noexcept { return planned(place).on_miss; }
     [[nodiscard]] const RunLines& lines() const noexcept { return lines_; }
     // A number that the core's program has beside those of `Values`.

@@ -166,9 +166,6 @@ class CoreExecutive : public app::Executive<CoreExecutive<Values, tasks, Timer>,
     void disable() noexcept { Timer::disable(); }
 
   private:
-    [[nodiscard]] app::plan::Policy policy() const noexcept {
-        return image_.core(0, static_cast<std::uint32_t>(core_value(block_, Core::number))).policy;
-    }
     void begin_job(Task& task, app::Time now) const noexcept {
         const auto start = static_cast<Ticks>(now);
         if (untimed_) [[unlikely]] {
@@ -190,7 +187,7 @@ class CoreExecutive : public app::Executive<CoreExecutive<Values, tasks, Timer>,
             const auto number = static_cast<std::uint64_t>(task.plan - &image_.task(0, 0));
             task.releases = {task.plan, app::Draw(run.seed, number), run.arrival, logical_};
         }
-        this->start(tasks_, tasks, policy(), logical_);
+        this->start(tasks_, tasks, this->own_core().policy, logical_);
         while (this->busy()) {
             this->dispatch();
             if (untimed_) {

@@ -46,8 +46,8 @@ class ThreePhaseTask {
     alignas(spm::part_alignment) std::byte code_[code == 0 ? 1 : spm::aligned_part(code)]{};
 };
 
-// Values: see CoreRun; beside them the core has the length of its slot and how many jobs each task has
-// [extra(Values::slots) and what follows]. Dma: start(transfer), state(), abort(), and the two partitions.
+// Values: see CoreRun; beside them the core has how many jobs each task has [extra(Values::jobs) and what
+// follows]. Dma: start(transfer), state(), abort(), and the two partitions.
 //
 // The kernel's requirements on a board, for both sides of it (consort/spm/io_core.hpp, application_core.hpp).
 template <class Values, std::uint32_t tasks, class Timer, class Dma>
@@ -70,16 +70,11 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
         member.computation = &Kind::computation;
         const app::plan::Task& given = Run::planned(place);
         this->set_up(place, given, setup, ends, member.runner, member.ring);
-        spm::Task& planned = table_[place];
-        planned.period = static_cast<Ticks>(given.period);
-        planned.deadline = static_cast<Ticks>(given.deadline);
-        planned.offset = static_cast<Ticks>(given.offset);
-        planned.size = Kind::footprint;
-        planned.code = task.code_image();
-        planned.data = task.data_image();
+        spm::Entry& entry = table_[place];
+        entry = {&given, {Kind::footprint, task.code_image(), task.data_image()}};
         // Cleans the cache: the channel reads these from memory.
-        ThisPort::clean(planned.code, planned.size.code);
-        ThisPort::clean(planned.data, planned.size.data);
+        ThisPort::clean(entry.image.code, entry.image.size.code);
+        ThisPort::clean(entry.image.data, entry.image.size.data);
     }
 
     // --- the board of the kernel on the I/O core
@@ -89,7 +84,7 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
     void loads(std::uint32_t /*core*/, std::uint32_t task, std::uint32_t job, Ticks release) noexcept {
         // A task keeps its state, so one job of it is in flight.
         Member& member = members_[task];
-        member.runner.prepare(release, release, release + table_[task].deadline, job);
+        member.runner.prepare(release, release, release + table_[task].deadline(), job);
         member.runner.job().start = ThisPort::now();
         if (planned(task, job)) {
             (void)member.runner.start();
@@ -102,11 +97,11 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
     }
     [[nodiscard]] std::byte* outputs(std::uint32_t /*core*/, std::uint32_t task) noexcept {
         std::byte* const out = members_[task].runner.setup().out;
-        ThisPort::invalidate(out, table_[task].size.outputs);
+        ThisPort::invalidate(out, table_[task].image.size.outputs);
         return out;
     }
     void delivered(std::uint32_t /*core*/, std::uint32_t task) noexcept {
-        ThisPort::invalidate(members_[task].runner.setup().out, table_[task].size.outputs);
+        ThisPort::invalidate(members_[task].runner.setup().out, table_[task].image.size.outputs);
     }
     // No budget is given, and no job is left before its end.
     void stop_job(std::uint32_t /*core*/, std::uint32_t /*task*/, std::uint32_t /*job*/) noexcept {}
@@ -173,7 +168,7 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
     };
 
     [[nodiscard]] std::uint64_t jobs_of(std::uint32_t task) const noexcept {
-        return this->extra(Values::slots + 1 + task);
+        return this->extra(Values::jobs + task);
     }
     // The kernel releases at its slots: it may have released one too many at the very end.
     [[nodiscard]] bool planned(std::uint32_t task, std::uint32_t job) const noexcept {
@@ -192,7 +187,7 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
     }
     [[gnu::cold]] void unserved(std::uint32_t task, std::uint32_t job) noexcept {
         if (planned(task, job)) {
-            const Ticks release = this->start_ + table_[task].offset + job * table_[task].period;
+            const Ticks release = this->start_ + table_[task].offset() + job * table_[task].period();
             // An earlier one may be in flight.
             Runner& runner = members_[task].runner;
             const auto in_flight = runner.under_way();
@@ -202,7 +197,7 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
         }
     }
     Member members_[tasks];
-    spm::Task table_[tasks];
+    spm::Entry table_[tasks];
     Ticks stepping_ = 0;          // what the kernel has taken since the last look
     std::uint32_t released_ = 0;  // tasks whose last job was released
 };
@@ -258,7 +253,7 @@ class ThreePhaseExecutive : public ThreePhaseBoard<Values, tasks, Timer, Dma> {
         for (std::uint32_t task = 0; task < tasks; ++task) {
             released_ += this->jobs_of(task) == 0 ? 1 : 0;
         }
-        const Ticks length = this->extra(Values::slots);
+        const auto length = static_cast<Ticks>(this->own_core().slot);
         const spm::Slot slot{0, length};
         spm::CoreSetup<access::Coherent> setup;
         setup.tasks = {this->table_, tasks};

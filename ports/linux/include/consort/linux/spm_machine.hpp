@@ -29,9 +29,11 @@
 
 namespace consort::linux_port {
 
-struct SpmTask {
+// The step that a core executes, when, and what is moved for it.
+struct SpmStep {
     std::string name;
-    spm::Task task;  // times in ticks of Clock
+    app::plan::Task plan{};  // in ticks of Clock
+    spm::Image image{};
     JobFunction job = nullptr;
 };
 
@@ -226,16 +228,16 @@ class SpmBoard {
 // An application core's board.
 class SpmCoreBoard {
   public:
-    SpmCoreBoard(std::uint32_t core, const std::vector<SpmTask>& tasks, JobGuard& guard, const Rest& rest,
+    SpmCoreBoard(std::uint32_t core, const std::vector<SpmStep>& tasks, JobGuard& guard, const Rest& rest,
                  const SpmOptions& options, bool alone)
         : core_(core), tasks_(&tasks), guard_(&guard), rest_(&rest), options_(&options), alone_(alone) {}
 
     [[nodiscard]] std::uint64_t rests() const noexcept { return rests_; }
     [[nodiscard]] Ticks now() noexcept { return Clock::now(); }
     [[nodiscard]] spm::Outcome execute(const spm::ReadyJob& ready, const spm::Partition& parts) noexcept {
-        const SpmTask& task = (*tasks_)[ready.task];
+        const SpmStep& task = (*tasks_)[ready.task];
         if (options_->warm) {
-            warm_partition(parts, task.task.size);
+            warm_partition(parts, task.image.size);
         }
         if (options_->on_begin) {
             options_->on_begin(core_, ready);
@@ -262,7 +264,7 @@ class SpmCoreBoard {
 
   private:
     std::uint32_t core_;
-    const std::vector<SpmTask>* tasks_;
+    const std::vector<SpmStep>* tasks_;
     JobGuard* guard_;
     const Rest* rest_;
     const SpmOptions* options_;
@@ -276,7 +278,7 @@ class SpmMachine {
   public:
     // Task lists in priority order, one a core. A core without tasks keeps its slots and needs no processor.
     // Throws TooFewProcessors, std::invalid_argument, std::system_error.
-    SpmMachine(std::vector<std::vector<SpmTask>> cores, SpmOptions options)
+    SpmMachine(std::vector<std::vector<SpmStep>> cores, SpmOptions options)
         : options_(std::move(options)), tasks_(std::move(cores)), board_(run_, options_, guards_) {
         check();
         board_.on_inputs = [](std::uint32_t, std::uint32_t) { return nullptr; };
@@ -295,11 +297,11 @@ class SpmMachine {
         std::sort(once.begin(), once.end());
         alone_ = std::adjacent_find(once.begin(), once.end()) == once.end();
         std::uint32_t partition_bytes = 64;
-        for (const std::vector<SpmTask>& list : tasks_) {
-            std::vector<spm::Task>& table = tables_.emplace_back();
-            for (const SpmTask& task : list) {
-                table.push_back(task.task);
-                partition_bytes = std::max(partition_bytes, spm::layout_of(task.task.size).bytes);
+        for (const std::vector<SpmStep>& list : tasks_) {
+            std::vector<spm::Entry>& table = tables_.emplace_back();
+            for (const SpmStep& task : list) {
+                table.push_back({&task.plan, task.image});
+                partition_bytes = std::max(partition_bytes, spm::layout_of(task.image.size).bytes);
             }
         }
         handovers_ = std::make_unique<spm::Handover<>::Shared[]>(tasks_.size());
@@ -379,12 +381,12 @@ class SpmMachine {
         if (shortest_slot() == 0) {
             throw std::invalid_argument("a slot needs a length");
         }
-        for (const std::vector<SpmTask>& list : tasks_) {
+        for (const std::vector<SpmStep>& list : tasks_) {
             if (list.size() > detail::spm_tasks) {
                 throw std::invalid_argument("at most " + std::to_string(detail::spm_tasks) + " tasks a core");
             }
-            for (const SpmTask& t : list) {
-                if (t.task.period == 0 || t.task.deadline == 0 || t.job == nullptr) {
+            for (const SpmStep& t : list) {
+                if (t.plan.period == 0 || t.plan.deadline == 0 || t.job == nullptr) {
                     throw std::invalid_argument("task " + t.name + " needs a period, a deadline and a job");
                 }
             }
@@ -507,8 +509,8 @@ class SpmMachine {
     }
 
     SpmOptions options_;
-    std::vector<std::vector<SpmTask>> tasks_;
-    std::vector<std::vector<spm::Task>> tables_;
+    std::vector<std::vector<SpmStep>> tasks_;
+    std::vector<std::vector<spm::Entry>> tables_;
     std::unique_ptr<spm::Handover<>::Shared[]> handovers_;
     std::vector<std::unique_ptr<Scratchpad>> scratchpads_;
     std::vector<std::unique_ptr<JobGuard>> guards_;

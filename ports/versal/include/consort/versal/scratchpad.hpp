@@ -87,13 +87,11 @@ inline constexpr std::uint32_t tables_at = bare::control_blocks_bytes;
 struct Tables {
     static constexpr std::uint32_t magic_number = 0x4d505343;  // "CSPM"
     std::uint32_t magic;
-    std::uint32_t cores;        // that own slots
-    std::uint32_t arbitration;  // spm::Arbitration
-    std::uint32_t slots;        // entries of the table
-    std::uint32_t slots_at;
-    std::uint32_t tasks;  // of all cores, core by core in priority order
-    std::uint32_t tasks_at;
-    std::uint32_t requests;  // of sporadic tasks, in the order of their times
+    std::uint32_t plan_at;  // the plan image, of a program that has none in it
+    std::uint32_t plan_bytes;
+    std::uint32_t given;  // one for each task of the plan
+    std::uint32_t given_at;
+    std::uint32_t requests;  // of tasks that are released when asked for, in the order of their times
     std::uint32_t requests_at;
     std::uint32_t faults;  // to be injected
     std::uint32_t faults_at;
@@ -109,28 +107,16 @@ struct Tables {
     // only.
     std::uint32_t beyond;
     std::uint32_t counts_at;     // of events, in the order of spm::Kind
-    std::uint32_t summaries_at;  // TaskSummary for each task, in the order of the tables
+    std::uint32_t summaries_at;  // Summary for each task, in the order of the plan
     std::uint32_t io_at;         // IoTables; 0: no device
     std::uint32_t lead;          // from when all is ready to the first slot
     std::uint32_t reserved;
 };
 static_assert(sizeof(Tables) <= page, "what the tables lead to follows in the next page");
 
-struct SlotRow {
-    std::uint32_t core;
-    std::uint32_t length;
-};
-
-struct TaskRow {
-    std::uint64_t period;
-    std::uint64_t deadline;
-    std::uint64_t offset;
-    std::uint64_t budget;
-    std::uint32_t core;
-    std::uint32_t release;     // spm::Release
-    std::uint32_t on_overrun;  // spm::OnOverrun
-    std::uint32_t on_miss;     // spm::OnMiss
-    std::uint32_t code;        // bytes, the image's header included
+// What a run gives a task of the plan.
+struct Given {
+    std::uint32_t code;  // bytes, the image's header included
     std::uint32_t data;
     std::uint32_t inputs;
     std::uint32_t outputs;
@@ -144,9 +130,6 @@ struct TaskRow {
     // they last.
     std::uint32_t lasting_at;
     std::uint32_t lasting;
-    // How long a load and an unload last at least, in turns.
-    std::uint32_t load;
-    std::uint32_t unload;
 };
 
 struct RequestRow {
@@ -183,7 +166,7 @@ struct JobRow {
     std::uint32_t outcome;  // spm::Outcome
 };
 
-struct TaskSummary {
+struct Summary {
     std::uint64_t response;   // the longest
     std::uint64_t execution;  // the longest
     std::uint32_t jobs;       // that ended

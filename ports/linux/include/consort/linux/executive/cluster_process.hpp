@@ -46,7 +46,7 @@ class ClusterProcess {
     }
 
     int run(const Region<>& region) {
-        std::vector<std::vector<SpmTask>> cores;
+        std::vector<std::vector<SpmStep>> cores;
         for (const std::uint16_t core : cores_) {
             cores.push_back(prepare(core, region));
         }
@@ -81,7 +81,7 @@ class ClusterProcess {
         std::vector<Operation> reads;
     };
 
-    std::vector<SpmTask> prepare(std::uint16_t core, const Region<>& region) {
+    std::vector<SpmStep> prepare(std::uint16_t core, const Region<>& region) {
         std::vector<Member>& members = tasks_.emplace_back();
         for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
             if (config_->releases(core, i)) {
@@ -97,7 +97,7 @@ class ClusterProcess {
         std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
             return a.prepared->planned().rank < b.prepared->planned().rank;
         });
-        std::vector<SpmTask> list;
+        std::vector<SpmStep> list;
         for (Member& member : members) {
             const plan::Task& given = member.prepared->planned();
             const TaskConfig& here = member.prepared->config();
@@ -105,25 +105,32 @@ class ClusterProcess {
             const std::size_t bytes = std::max<std::size_t>(entry.footprint.data, 64);
             member.state = new_part(bytes);
             entry.fresh_state(member.state.get());
-            SpmTask task;
+            SpmStep task;
             task.name = here.name;
-            task.task.period = ticks_of(given.period);
-            task.task.deadline = ticks_of(given.deadline);
-            task.task.offset = ticks_of(given.offset);
-            task.task.budget = Clock::from_ns(here.execution_budget_ns);
-            task.task.size = entry.footprint;
-            task.task.code = entry.footprint.code != 0 ? entry.constants_image() : nullptr;
-            task.task.data = entry.footprint.data != 0 ? member.state.get() : nullptr;
+            task.plan = in_ticks(given, here);
+            task.image.size = entry.footprint;
+            task.image.code = entry.footprint.code != 0 ? entry.constants_image() : nullptr;
+            task.image.data = entry.footprint.data != 0 ? member.state.get() : nullptr;
             task.job = entry.parts;
             list.push_back(task);
         }
         return list;
     }
 
+    // A row as the kernel reads it. Watched is the budget that was given, however long a stand-in takes.
+    static plan::Task in_ticks(const plan::Task& given, const TaskConfig& here) {
+        plan::Task row = given;
+        row.period = static_cast<app::Time>(ticks_of(given.period));
+        row.deadline = static_cast<app::Time>(ticks_of(given.deadline));
+        row.offset = static_cast<app::Time>(ticks_of(given.offset));
+        row.wcet = static_cast<app::Time>(Clock::from_ns(here.execution_budget_ns));
+        row.on_overrun = here.execution_budget_ns != 0 ? plan::OnOverrun::report : plan::OnOverrun::unwatched;
+        return row;
+    }
+
     SpmOptions options() {
         SpmOptions options;
-        const bool tdma = config_->image.dma(dma_).arbitration == plan::Arbitration::tdma;
-        options.arbitration = tdma ? spm::Arbitration::tdma : spm::Arbitration::round_robin;
+        options.arbitration = config_->image.dma(dma_).arbitration;
         options.realtime = config_->realtime;
         options.records = 0;
         if (config_->shared) {
