@@ -214,7 +214,12 @@ FEATURES: dict[str, Feature] = {
     "a task that is not three-phase": _kinds(False),
     "tasks released there": _released,
     "tasks computed for others": lambda core: core.where(
-        "on", core.tasks, lambda task: task.execution == "offloaded" and task.on == core.name
+        "on",
+        core.tasks,
+        # One without another core as its master has an error of its own.
+        lambda task: (
+            task.execution == "offloaded" and task.on == core.name and task.master not in (None, core.name)
+        ),
     ),
     "a resource of several cores": _shared,
     "a late timer": _late_timer,
