@@ -24,19 +24,19 @@ class Names:
         self.report = report
         self.taken: dict[str, set[str]] = {}
 
-    def new(self, kind: str, old: str) -> str:
-        """A name for what was called `old`; a report entry where it had to change."""
+    def new(self, kind: str, old: str, longest: int = LONGEST) -> str:
+        """A name for what was called `old`, no longer than that; a report entry where it had to change."""
         wanted = old
         if not re.fullmatch(NAME_PATTERN, old):
             wanted = re.sub(r"[^A-Za-z0-9_-]+", "-", old).strip("-") or kind
             if not wanted[0].isalpha():
                 wanted = f"{kind[0]}-{wanted.lstrip('_')}".rstrip("-")
-        wanted = wanted[:LONGEST]
+        wanted = wanted[:longest]
         taken = self.taken.setdefault(kind, set())
         name, number = wanted, 2
         while name in taken:
             ending = f"-{number}"
-            name, number = wanted[: LONGEST - len(ending)] + ending, number + 1
+            name, number = wanted[: longest - len(ending)] + ending, number + 1
         taken.add(name)
         if name != old:
             self.report.change(
@@ -141,3 +141,13 @@ def _bounds(system: dict[str, Any], platform: dict[str, Any]) -> dict[str, int |
     except BadDescription:
         return None
     return {bound.task: bound.response for bound in response_times(described)}
+
+
+def take_times(report: Report, tasks: dict[str, dict[str, Any]], name: str, why: str) -> None:
+    """Takes the execution times of a task away: with them a bound would be too low, and none is better."""
+    task = tasks[name]
+    if "wcet" not in task:
+        return
+    del task["wcet"]
+    task.pop("bcet", None)
+    report.leave("execution times of tasks", name, f"{why}: a bound would be too low; write what counts it")

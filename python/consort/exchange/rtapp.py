@@ -11,7 +11,7 @@ from typing import Any
 from consort.base.cpus import MOST_CPUS, usable_cpus
 from consort.base.errors import BadInput
 from consort.base.problems import closest
-from consort.exchange.conventions import Names, fill_in_delays, say_order, take_priorities
+from consort.exchange.conventions import Names, fill_in_delays, say_order, take_priorities, take_times
 from consort.exchange.report import Imported, Report
 from consort.exchange.rtapp_threads import POLICIES, TIMER_KEYS, Reader, Thread, read_rtapp_text
 from consort.model import Duration
@@ -223,20 +223,25 @@ def _unsaid_times(
     report: Report, threads: list[Thread], tasks: dict[str, dict[str, Any]], sources: dict[str, Thread]
 ) -> None:
     """Takes execution times away that would make a bound too low."""
-    fair = [one for one in threads if one.policy in FAIR]
-    endless = [one for one in fair if not any(source is one for source in sources.values())]
-    endless = [one for one in endless if one.instances and any(phase.run for phase in one.phases)]
+    kept = {id(thread) for thread in sources.values()}
+    dropped = [
+        one for one in threads if id(one) not in kept and one.instances and any(p.run for p in one.phases)
+    ]
     for name, task in tasks.items():
         thread, (_, cpu) = sources[name], numbered(task["on"])
-        why = list(thread.longer)
-        if thread.policy in FAIR:
-            beside = [one.name for one in endless if not one.cpus or cpu in one.cpus]
-            why += [f"{one} shares its CPU and runs without a pause" for one in beside[:1]]
-        if why and "wcet" in task:
-            del task["wcet"]
-            task.pop("bcet", None)
-            text = f"{why[0]}: a bound would be too low; write a 'wcet' that counts it"
-            report.leave("execution times of tasks", name, text)
+        beside = [one.name for one in dropped if (not one.cpus or cpu in one.cpus) and _delays(one, thread)]
+        for why in (*thread.longer, *(f"{one} may run on its CPU, and is left out" for one in beside)):
+            take_times(report, tasks, name, why)
+
+
+def _delays(first: Thread, other: Thread) -> bool:
+    """True if one thread can keep the other from their CPU."""
+    levels = [
+        0 if one.policy in FAIR else 2 if one.policy == "SCHED_DEADLINE" else 1 for one in (first, other)
+    ]
+    if levels[0] != levels[1] or levels[0] != 1:
+        return levels[0] >= levels[1]
+    return (first.priority or 0) >= (other.priority or 0)
 
 
 def _granted(report: Report, thread: Thread, task: dict[str, Any], worst: int) -> None:

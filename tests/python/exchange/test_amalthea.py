@@ -506,7 +506,16 @@ def test_waters_2019(name: str) -> None:
     # 21,736,000 cycles at 2 GHz on the one, 27,320,000 on the other.
     assert tasks["Lidar_Grabber"]["wcet"] == {"A57": "13660us", "Denver": "10868us"}
     assert tasks["Lidar_Grabber"]["bcet"] == {"A57": "10160us", "Denver": "9794us"}
-    assert tasks["Detection"]["wcet"] == {"GPU_def": "116ms"}
+    left = {name: why for (what, why), names in imported.report.left_out.items() for name in names
+            if what == "execution times of tasks"}  # fmt: skip
+    for name, why in (
+        ("PRE_Detection_gpu_POST", "it waits for an event: a bound would be too low"),
+        (
+            "Detection",
+            "UserSpecificSchedulingAlgorithm serves the tasks of its core: a bound would be too low",
+        ),
+    ):
+        assert "wcet" not in tasks[name] and left[name].startswith(why)
     assert imported.system["channels"]["Occupancy_grid_host"]["size"] == "500kB"
     # The published bound of the planner exceeds its published deadline on every processor.
     assert (tasks["Planner"]["wcet"]["A57"], tasks["Planner"]["deadline"]) == ("13241911ns", "12ms")
@@ -520,3 +529,99 @@ def test_waters_2019_mapping() -> None:
     assert placed["Planner"] == "Denver-0" and placed["CANbus_polling"] == "A57-0" == placed["EKF"]
     assert placed["Detection"] == "GPU_def-0" and placed["DASM"] == "A57-3"
     assert imported.system["tasks"]["CANbus_polling"]["priority"] == 5
+
+
+CALLS_READ = '<items xsi:type="am:RunnableCall" runnable="read+sensor?type=Runnable"/>'
+ALGORITHM = '"am:FixedPriorityPreemptive"'
+
+
+@pytest.mark.parametrize(
+    ("changes", "unsaid", "why"),
+    [
+        *(
+            ([(CALLS_READ, f'{CALLS_READ}<items xsi:type="am:{item}"/>')], {"sample"} if why else set(), why)
+            for item, why in (
+                ("WaitEvent", "it waits for an event"),
+                ("SemaphoreAccess", "it waits for a semaphore"),
+                ("SynchronousServerCall", "it waits for a server"),
+                ("EnforcedMigration", "it goes on on another core"),
+                ("SetEvent", ""),
+            )
+        ),
+        (
+            [('stimuli="fast?type=Per', 'stimuli="slow?type=PeriodicStimulus fast?type=Per')],
+            {"sample"},
+            "it has releases of several stimuli",
+        ),
+        ([('<upperBound value="20" unit="us"/>', "")], {"sample"}, "its jitter has no upper bound"),
+        ([(ALGORITHM, '"am:PfairPD2"')], {"sample", "control"}, "PfairPD2 serves the tasks of its core"),
+        (
+            [('name="control" stimuli="slow?type=PeriodicStimulus" preemption="preemptive"',
+              'name="control" stimuli="slow?type=PeriodicStimulus" preemption="non_preemptive"')],
+            {"sample", "control"},
+            "control is not preempted whenever it runs",
+        ),
+        # Nobody knows how often it comes, and it keeps the others of its core from it.
+        (
+            [('"fast?type=PeriodicStimulus" name="fast">', '"fast?type=PeriodicStimulus" name="fast2">'),
+             ('stimuli="fast?type=PeriodicStimulus"', 'stimuli="once?type=SingleStimulus"')],
+            {"control"},
+            "sample may run on its core, and is left out",
+        ),
+    ],
+)  # fmt: skip
+def test_a_time_that_the_model_does_not_say_leaves_no_bound(
+    tmp_path: Path, changes: list[tuple[str, str]], unsaid: set[str], why: str
+) -> None:
+    imported = import_amalthea(edited(tmp_path, *changes))
+    valid(imported)
+    assert imported.system is not None
+    tasks = imported.system["tasks"]
+    # `log` is released by `control`, and needs its bound.
+    assert {name for name, task in tasks.items() if "wcet" not in task} - {"log"} == unsaid
+    said = [
+        text
+        for (what, text), names in imported.report.left_out.items()
+        if what == "execution times of tasks" and unsaid & set(names)
+    ]
+    assert all(text.startswith(f"{why}: a bound would be too low") for text in said) and bool(said) == bool(
+        why
+    )
+
+
+@pytest.mark.parametrize("often", ["²", "-2", "0", "1", "99999999999999999999", ""])
+def test_odd_numbers_of_occurrences_are_no_distances(tmp_path: Path, often: str) -> None:
+    change = ('numberOfOccurrences="2"', f'numberOfOccurrences="{often}"')
+    imported = import_amalthea(edited(tmp_path, change))
+    assert imported.system is not None and "alarm" not in imported.system["tasks"]
+    assert ("task", "no period or least distance of releases is known") in imported.report.left_out
+
+
+@pytest.mark.parametrize(
+    ("given", "odd", "words"),
+    [
+        (
+            'recurrence value="1" unit="ms"',
+            'recurrence value="1e-40" unit="ms"',
+            "is no time that Consort takes",
+        ),
+        ('recurrence value="5" unit="ms"', 'recurrence value="2e9" unit="ms"', "0, or 1ps to 1000000s"),
+        ('maximum value="40" unit="ms"', 'maximum value="2e9" unit="ms"', "is no time that Consort takes"),
+        ('value="10000"', 'value="-1"', "a number of cycles is below 0"),
+        ('value="5"/>', 'value="-5"/>', "a number of cycles is below 0"),
+        ('value="5"/>', 'value="1e40"/>', "a latency of it is longer than 1000000s"),
+        ('value="1.0" unit="GHz"', 'value="1e-40" unit="GHz"', "a clock is below 1 Hz"),
+        ('value="300" unit="MHz"', 'value="1e99" unit="MHz"', "1e99 MHz is more than any machine has"),
+        ('value="4" unit="B"', 'value="1e99" unit="B"', "1e99 B is more than any machine has"),
+    ],
+)
+def test_numbers_that_no_machine_has_are_refused_with_their_line(
+    tmp_path: Path, given: str, odd: str, words: str
+) -> None:
+    with pytest.raises(BadInput, match=re.escape(words)) as refused:
+        import_amalthea(edited(tmp_path, (given, odd)))
+    assert refused.value.line
+
+
+def test_a_core_has_a_name_that_is_not_too_long(tmp_path: Path) -> None:
+    valid(import_amalthea(edited(tmp_path, ('name="big"', f'name="{300 * "b"}"'))))

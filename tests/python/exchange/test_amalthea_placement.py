@@ -26,13 +26,19 @@ TRIGGERED = {
 
 
 def imported(folder: Path, change: bool) -> System:
-    """Each task with a priority of its own: with the model's equal ones its triggers have no bound."""
+    """Each task with a priority of its own: with the model's equal ones its triggers have no bound.
+
+    Without the waits for the GPU and with its tasks by priority: with these no task of theirs has one.
+    """
     places = count()
     model = folder / "mapped.amxmi"
     text = waters("mobstr-mapped.amxmi").read_text(encoding="utf-8")
     apart = re.sub(
         r'priority="(\d+)"', lambda found: f'priority="{100 * int(found[1]) - next(places)}"', text
     )
+    for kept, taken in (("WaitEvent", "ClearEvent"), ("UserSpecificSchedulingAlgorithm", "OSEK")):
+        assert f"am:{kept}" in apart
+        apart = apart.replace(f"am:{kept}", f"am:{taken}")
     model.write_text(apart, encoding="utf-8")
     found = import_amalthea(model)
     assert found.system is not None and found.platform is not None

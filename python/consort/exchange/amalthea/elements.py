@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 from consort.base.errors import BadInput
 from consort.exchange.trees import Element
+from consort.model.quantities import LARGEST, Duration
 
 # Exponents beyond this are no times, sizes or frequencies, and would fill the memory when read exactly.
 _NUMBER = re.compile(r"[+-]?[0-9]{0,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?")
@@ -56,10 +57,23 @@ class Reader:
         value = self.number(element, element.get("value")) * factor
         if value < 0:
             raise self.bad(element, f"{element.get('value')!r} is below 0")
+        if value > LARGEST:
+            raise self.bad(element, f"{element.get('value')} {unit} is more than any machine has")
         return value
 
     def time(self, element: Element | None) -> Fraction | None:
-        return self.quantity(element, PICOSECONDS)
+        found = self.quantity(element, PICOSECONDS)
+        if found and element is not None and not 1 <= found <= Duration.largest:
+            given = f"{element.get('value')} {element.get('unit')}"
+            raise self.bad(element, f"{given} is no time that Consort takes: 0, or 1ps to 1000000s")
+        return found
+
+    def cycles(self, element: Element) -> Bounds | None:
+        """A number of cycles, or of instructions; none is below 0."""
+        found = self.bounds(element, self.plain)
+        if found is not None and (found[0] < 0 or (found[1] or 0) < 0):
+            raise self.bad(element, "a number of cycles is below 0")
+        return found
 
     def bounds(self, element: Element, scalar: Callable[[Element], Fraction | None]) -> Bounds | None:
         """The bounds of a constant or a distribution; the upper end is None if it has none."""

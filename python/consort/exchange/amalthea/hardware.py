@@ -9,11 +9,13 @@ from typing import Any
 
 from consort.exchange.amalthea.elements import BYTES, HERTZ, RATES, ceiling
 from consort.exchange.amalthea.model import Model
-from consort.exchange.conventions import Names
+from consort.exchange.conventions import LONGEST, Names
 from consort.exchange.trees import Element
 from consort.model.base import group_of
 from consort.model.quantities import DataRate, Duration, Frequency, Size
 
+# A core is called as its group, with a number.
+LONGEST_GROUP = LONGEST - len("-9999")
 MEMORY_KINDS = {
     "DRAM": "ddr",
     "SRAM": "sram",
@@ -84,7 +86,10 @@ def _clock(model: Model, module: Element) -> Fraction | None:
         domain = model.find(key)
         if domain is not None:
             value = domain.child("defaultValue") or domain.child("frequency")
-            return model.reader.quantity(value, HERTZ)
+            clock = model.reader.quantity(value, HERTZ)
+            if clock and clock < 1:
+                raise model.reader.bad(value or domain, "a clock is below 1 Hz")
+            return clock
     return None
 
 
@@ -120,7 +125,7 @@ def _groups(names: Names, hardware: Hardware) -> None:
         title = units[0].structure.get("name")
         own = [unit.element.get("name") for unit in units]
         as_named = own == [f"{title}-{index}" for index in range(len(units))]
-        group = names.new("group of cores", title if as_named else units[0].processor)
+        group = names.new("group of cores", title if as_named else units[0].processor, LONGEST_GROUP)
         hardware.platform["cores"][group] = {
             "processor": units[0].processor,
             "count": len(units),
@@ -192,11 +197,14 @@ def _accesses(model: Model, unit: Unit, hardware: Hardware, memories: dict[str, 
             bounds[1]
             for name in ("readLatency", "writeLatency")
             if (child := access.child(name)) is not None
-            and (bounds := model.reader.bounds(child, model.reader.plain)) is not None
+            and (bounds := model.reader.cycles(child)) is not None
             and bounds[1] is not None
         ]
         if latencies and clock:
-            cost["base"] = str(Duration(ceiling(max(latencies) * 10**12 / clock)))
+            base = ceiling(max(latencies) * 10**12 / clock)
+            if base > Duration.largest:
+                raise model.reader.bad(access, "a latency of it is longer than 1000000s")
+            cost["base"] = str(Duration(base))
             if len(set(latencies)) > 1:
                 model.report.change("access cost", access.get("name"), "the dearer of reading and writing")
         rate = model.reader.quantity(access.child("dataRate"), RATES)
@@ -218,8 +226,11 @@ def _accesses(model: Model, unit: Unit, hardware: Hardware, memories: dict[str, 
 
 def _width(model: Model, module: Element) -> int:
     for port in module.all("ports"):
-        if port.get("portType") != "responder" and port.get("bitWidth").isdecimal():
-            return int(port.get("bitWidth")) // 8
+        width = port.get("bitWidth")
+        if port.get("portType") != "responder" and width.isdecimal():
+            if len(width) > 9:
+                raise model.reader.bad(port, f"a port of {width} bits is wider than any")
+            return int(width) // 8
     return 0
 
 

@@ -14,7 +14,7 @@ from consort.exchange.amalthea.hardware import Hardware, read_hardware
 from consort.exchange.amalthea.mapping import Mapping, read_mapping
 from consort.exchange.amalthea.model import Model, apply_extras, read_model
 from consort.exchange.amalthea.software import Release, Software
-from consort.exchange.conventions import Names, Order, fill_in_delays
+from consort.exchange.conventions import Names, Order, fill_in_delays, take_times
 from consort.exchange.report import Imported, Report
 from consort.exchange.trees import Element
 from consort.model.quantities import Duration
@@ -73,6 +73,7 @@ def import_model(model: Model, order: Order | None = None) -> Imported:
     if policies:
         system["scheduling"] = policies
     mapping.rank(tasks, by_key, policies, order)
+    _unsaid_times(model, software, mapping, tasks, by_key)
     system["tasks"] = tasks
     channels = read_channels(model, software, hardware, by_key, names)
     if channels:
@@ -118,6 +119,21 @@ def _tasks(
         tasks[name]["on"] = mapping.place(key, element, tasks[name])
         _costs_where_placed(model, hardware, element, tasks[name])
     return tasks, by_key, {name: by_key[key] for name, key in triggered.items() if key in by_key}
+
+
+def _unsaid_times(
+    model: Model, software: Software, mapping: Mapping, tasks: dict[str, Any], by_key: dict[str, str]
+) -> None:
+    """Takes execution times away that would make a bound too low."""
+    why = dict(mapping.unsaid)
+    for key, element in software.tasks.items():
+        if key not in by_key and software.has_ticks(element):
+            for core in mapping.cores_of(key) or mapping.load:
+                why.setdefault(core, f"{element.get('name')} may run on its core, and is left out")
+    for key, name in by_key.items():
+        reason = software.longer(software.tasks[key]) or why.get(tasks[name]["on"])
+        if reason:
+            take_times(model.report, tasks, name, reason)
 
 
 def _released(model: Model, element: Element, release: Release) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class Mapping:
         self.hardware = hardware
         self.allocations = _allocations(model)
         self.scheduler_cores = self._scheduler_cores()
+        # By core: why the bounds of its tasks would be too low.
+        self.unsaid: dict[str, str] = {}
         self.load: dict[str, Fraction] = {unit.core: Fraction(0) for unit in hardware.units.values()}
 
     def _scheduler_cores(self) -> dict[str, list[str]]:
@@ -56,17 +58,22 @@ class Mapping:
                 return self.model.find(scheduler)
         return None
 
+    def cores_of(self, key: str) -> list[str]:
+        """The cores that the model gives a task."""
+        allocation = self.allocations.get(key)
+        if allocation is None:
+            return []
+        cores = self._cores(allocation, "affinity") or self._cores(allocation, "coreAllocation")
+        if not cores:
+            for attribute in ("scheduler", "controller"):
+                for scheduler in self.model.refs(allocation, attribute):
+                    cores += self.scheduler_cores.get(scheduler, [])
+        return cores
+
     def place(self, key: str, element: Element, task: dict[str, Any]) -> str:
         """The core of a task; where the model leaves it open the one with the least load that can."""
-        allocation = self.allocations.get(key)
         name = element.get("name")
-        cores: list[str] = []
-        if allocation is not None:
-            cores = self._cores(allocation, "affinity") or self._cores(allocation, "coreAllocation")
-            if not cores:
-                for attribute in ("scheduler", "controller"):
-                    for scheduler in self.model.refs(allocation, attribute):
-                        cores += self.scheduler_cores.get(scheduler, [])
+        cores = self.cores_of(key)
         fitting = [core for core in cores or self.load if self._cost(core, task) is not None]
         core = min(fitting or cores or self.load, key=lambda name: self.load[name])
         if not cores:
@@ -107,9 +114,11 @@ class Mapping:
                     if element.get("preemption", "preemptive") not in ("preemptive", "_undefined_"):
                         text = "other tasks of its core are preemptive; taken as preemptive"
                         self.model.report.change("preemption", element.get("name"), text)
+                        self.unsaid[core] = f"{element.get('name')} is not preempted whenever it runs"
             for name in sorted(names - set(FIXED_PRIORITY) - set(EDF)):
                 text = "not modelled; taken as preemptive fixed priorities"
                 self.model.report.change("scheduling", f"{name} on {core}", text)
+                self.unsaid[core] = f"{name} serves the tasks of its core"
         return found
 
     def rank(

@@ -20,6 +20,14 @@ COSTS = ("Ticks", "RunnableInstructions", "ExecutionNeed")
 CALLS = ("RunnableCall", "TaskRunnableCall")
 # Items of a task or a runnable that are read elsewhere, or have no cost.
 FREE = ("LabelAccess", "InterProcessTrigger", "InterProcessActivation")
+# Items that take time which the model says elsewhere, or nowhere.
+TAKE_TIME = {
+    "WaitEvent": "it waits for an event",
+    "SemaphoreAccess": "it waits for a semaphore",
+    "SynchronousServerCall": "it waits for a server",
+    "AsynchronousServerCall": "a server works for it",
+    "EnforcedMigration": "it goes on on another core",
+}
 
 
 @dataclass
@@ -45,6 +53,7 @@ class Software:
         self._ticks: dict[tuple[int, str], Bounds | None] = {}
         self._accesses: dict[int, dict[tuple[str, str], None]] = {}
         self._open: set[int] = set()
+        self._longer: dict[str, str] = {}
         self.triggers = self._triggers()
 
     # Costs
@@ -56,6 +65,14 @@ class Software:
     def has_ticks(self, task: Element) -> bool:
         """True if anything in the task costs time."""
         return any(self._costly(runnable) for runnable in self.runnables(task))
+
+    def longer(self, task: Element) -> str:
+        """Why a job may take longer, or come more often, than what is read of it says; else empty."""
+        found = self._longer.get(task.get("xmi:id"), "")
+        for part in (task, *self.runnables(task)):
+            for element in part.walk():
+                found = found or TAKE_TIME.get(element.type, "")
+        return found
 
     def _costly(self, runnable: Element) -> bool:
         return any(element.type in COSTS for element in runnable.walk())
@@ -153,7 +170,7 @@ class Software:
     def _bounds(self, item: Element, value: Element | None, definition: str) -> Bounds | None:
         if value is None:
             return None
-        bounds = self.model.reader.bounds(value, self.model.reader.plain)
+        bounds = self.model.reader.cycles(value)
         if bounds is None or bounds[1] is None:
             self.model.report.leave("execution time", item.type, "its distribution has no upper bound")
             return None
@@ -220,6 +237,7 @@ class Software:
                 found.append(release)
         if len(found) > 1:
             report.leave("stimulus", name, "a task is released in one way; the first is kept")
+            self._longer[task.get("xmi:id")] = "it has releases of several stimuli"
         return found[0] if found else None
 
     def _stimulus(self, task: Element, stimulus: Element, above: tuple[str, ...]) -> Release | None:
@@ -230,7 +248,7 @@ class Software:
             if not period:
                 raise reader.bad(stimulus, "has no recurrence; add one above 0")
             offset = reader.time(stimulus.child("offset")) or Fraction(0)
-            jitter = self._jitter(stimulus)
+            jitter = self._jitter(task, stimulus)
             least = reader.time(stimulus.child("minDistance"))
             # Without jitter the period says it.
             spaced = (min(least, period),) if least and jitter else ()
@@ -264,7 +282,7 @@ class Software:
         for entry in stimulus.all("entries"):
             least = self.model.reader.time(entry.child("lowerTimeBorder"))
             occurrences = entry.get("numberOfOccurrences")
-            if least and occurrences.isdigit():
+            if least and occurrences.isdecimal():
                 known[int(occurrences)] = least
         if 2 not in known:
             return None
@@ -283,7 +301,7 @@ class Software:
         period, inside = (reader.time(stimulus.child(key)) for key in ("recurrence", "occurrenceMinDistance"))
         length = reader.time(stimulus.child("burstLength")) or Fraction(0)
         often = stimulus.get("occurrenceCount")
-        if not period or not often.isdigit() or int(often) < 1:
+        if not period or not often.isdecimal() or int(often) < 1:
             return None
         count, between = int(often), period - length
         inside = inside or Fraction(0)
@@ -306,13 +324,14 @@ class Software:
         plain = all(distance <= n * least[0] for n, distance in enumerate(least, 1))
         return Release(apart=least[0], distances=() if plain else tuple(least))
 
-    def _jitter(self, stimulus: Element) -> Fraction:
+    def _jitter(self, task: Element, stimulus: Element) -> Fraction:
         jitter = stimulus.child("jitter")
         bounds = self.model.reader.bounds(jitter, self.model.reader.time) if jitter is not None else None
         if bounds is None:
             return Fraction(0)
         if bounds[1] is None:
             self.model.report.leave("jitter", stimulus.get("name"), "its distribution has no upper bound")
+            self._longer[task.get("xmi:id")] = "its jitter has no upper bound"
         return bounds[1] or Fraction(0)
 
     def _triggered(self, task: Element, stimulus: Element, above: tuple[str, ...]) -> Release | None:
