@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -106,8 +105,8 @@ def not_finite(
 def distance(got: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.uint64]:
     """The number of steps between two values in their number format: ulp of floats, LSB of integers.
 
-    Floats are mapped to integers in their order (negative ones mirrored), so that neighbours differ by one;
-    a NaN is infinitely far from everything but the same NaN.
+    Floats are mapped to integers in their order (negative ones mirrored), so that neighbours differ by one.
+    An infinity is infinitely far from every other value, and so is a NaN.
     """
     if got.dtype.kind == "f":
         bits = got.dtype.itemsize * 8
@@ -122,8 +121,8 @@ def distance(got: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.uint64]:
         a, b = ordered(got), ordered(expected.astype(got.dtype))
         apart: NDArray[np.uint64] = np.where(a > b, a - b, b - a).astype(np.uint64)
         same = np.ascontiguousarray(got).view(signed) == np.ascontiguousarray(expected).view(signed)
-        either_nan = np.isnan(got) | np.isnan(expected)
-        apart[either_nan] = np.where(same[either_nan], np.uint64(0), np.uint64(2**64 - 1))
+        endless = ~(np.isfinite(got) & np.isfinite(expected))
+        apart[endless] = np.where(same[endless], np.uint64(0), np.uint64(2**64 - 1))
         return apart
     if got.dtype.itemsize < 8:
         return np.abs(got.astype(np.int64) - expected.astype(np.int64)).astype(np.uint64)
@@ -136,14 +135,23 @@ def flattened(rows: NDArray[np.void]) -> dict[str, NDArray[Any]]:
     """Each scalar member by the name of its column; an element of an array is `<member>_<index>`."""
     columns: dict[str, NDArray[Any]] = {}
     for name in rows.dtype.names or ():
-        values = rows[name]
-        if values.ndim == 1:
-            columns[column_name(name)] = np.ascontiguousarray(values)
-            continue
-        for index in np.ndindex(values.shape[1:]):
-            label = "_".join(str(i) for i in index)
-            columns[f"{column_name(name)}_{label}"] = np.ascontiguousarray(values[(slice(None), *index)])
+        for column, index in columns_of(name, rows.dtype).items():
+            columns[column] = np.ascontiguousarray(rows[name][(slice(None), *index)])
     return columns
+
+
+def columns_of(member: str, dtype: np.dtype[Any]) -> dict[str, tuple[int, ...]]:
+    """The columns of a member, each with the index of its element."""
+    shape = dtype[member].shape
+    return {"_".join([column_name(member), *map(str, index)]): index for index in np.ndindex(shape)}
+
+
+def tolerated(given: str, member: str, dtype: np.dtype[Any]) -> list[str]:
+    """The columns of a member that a tolerance of that name is of: all, or that of an element of an array."""
+    columns = columns_of(member, dtype)
+    if column_name(given) == column_name(member):
+        return list(columns)
+    return [column for column in columns if column == column_name(given)]
 
 
 def compare(
@@ -186,15 +194,24 @@ def compare(
     # Nothing is known where every output was held.
     beside = expected.rows[row] if expected.rows.size else np.zeros(seq.size, dtype=expected.rows.dtype)
     columns = flattened(beside)
-    allowed = {column_name(name): steps for name, steps in expected.tolerance.items()}
+    members = beside.dtype.names or ()
+    allowed = {
+        column: steps
+        for given, steps in expected.tolerance.items()
+        for member in members
+        for column in tolerated(given, member, beside.dtype)
+    }
     off: dict[str, NDArray[np.bool_]] = {}
     for name, values in columns.items():
         if name not in (table.rows.dtype.names or ()):
             raise BadInput(f"the outputs of {task} have no column {name}", file=table.spec.file, field=name)
         found = np.ascontiguousarray(table.rows[name])
-        limit = next((count for member, count in allowed.items() if is_of(name, member)), 0)
+        limit = allowed.get(name, 0)
         apart = distance(found, values.astype(found.dtype))
         off[name] = (apart > np.uint64(limit)) & counted
+        if not limit and found.dtype.kind == "f":
+            # Equal numbers, and not to the bit.
+            off[name] |= (np.signbit(found) != np.signbit(values)) & counted
     if not off:
         return wrong, None, beside
     bad = np.logical_or.reduce(list(off.values()))
@@ -226,8 +243,3 @@ def _after_held(jobs: NDArray[np.void]) -> NDArray[np.bool_]:
     reset = np.maximum.accumulate(np.where(executed & (jobs["input"] == 0), place, -1))
     after: NDArray[np.bool_] = (held >= 0) & (held >= reset)
     return after
-
-
-def is_of(column: str, member: str) -> bool:
-    """True if a column holds a member, or an element of it if it is an array."""
-    return re.fullmatch(rf"{re.escape(member)}(_\d+)*", column) is not None

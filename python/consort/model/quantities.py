@@ -267,7 +267,10 @@ class Tolerance(TextValue):
                 f"{text!r} is no tolerance; write a whole number of ulp (floating point) or LSB (integers),"
                 f" for example 4ulp"
             )
-        return cls(int(shape.group(1)), shape.group(2))
+        count = int(shape.group(1)) if len(shape.group(1)) < 20 else LARGEST + 1
+        if count > LARGEST:
+            raise WrongValue(f"{text!r} is too large; the largest tolerance is {LARGEST}{shape.group(2)}")
+        return cls(count, shape.group(2))
 
     def __str__(self) -> str:
         return f"{self.count}{self.unit}"

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
 from consort.base.problems import nearest
-from consort.judge.outputs import flattened, is_of
+from consort.judge.outputs import tolerated
 from consort.model import FileInput, FunctionInput, Golden, PythonReference
-from consort.record.outputs import column_name
 from consort.run.inputs import Source, read_inputs
 
 
@@ -125,21 +124,15 @@ def golden_outputs(
         )
     made = np.zeros(expected.shape, dtype=dtype)
     for name in dtype.names or ():
-        rounded = any(_tolerates(given, name, dtype) for given in golden.tolerance)
+        rounded = any(tolerated(given, name, dtype) for given in golden.tolerance)
         made[name] = _held_by(expected[name], made[name].dtype, rounded, name, file, golden)
     return made
-
-
-def _tolerates(given: str, member: str, dtype: np.dtype[Any]) -> bool:
-    """True if a tolerance of that name is one of a member, or of an element of it."""
-    columns = flattened(np.zeros(0, dtype=[(member, dtype[member])]))
-    return any(is_of(column, column_name(given)) for column in columns)
 
 
 def _check_tolerances(file: Path, task: str, golden: Golden, dtype: np.dtype[Any]) -> None:
     for given, tolerance in golden.tolerance.items():
         field = f"tasks.{task}.golden.tolerance.{given}"
-        members = [name for name in dtype.names or () if _tolerates(given, name, dtype)]
+        members = [name for name in dtype.names or () if tolerated(given, name, dtype)]
         if not members:
             known = nearest(given, dtype.names or (), "members of the output")
             raise BadInput(f"the output has no member {given!r}; {known}", file=file, field=field)
@@ -167,6 +160,10 @@ def _held_by(
     except (TypeError, ValueError, OverflowError):
         held, same = values, np.zeros(values.shape, dtype=np.bool_)
     same = np.asarray(same, dtype=np.bool_)
+    if dtype.kind in "iu" and values.dtype.kind == "f":
+        # Of greater integers a float does not hold each one.
+        with np.errstate(invalid="ignore"):
+            same &= np.abs(values) < 2 ** (np.finfo(values.dtype).nmant + 1)
     if dtype.kind == "f" and values.dtype.kind in "fiu":
         # A NaN is no number, of whatever length.
         same |= np.isnan(held) & np.isnan(values.astype(np.float64))

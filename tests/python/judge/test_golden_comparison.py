@@ -36,8 +36,8 @@ def test_the_next_float_is_one_away(kind: str, data: st.DataObject) -> None:
     for towards in (-np.inf, np.inf):
         with np.errstate(over="ignore"):
             neighbour = np.nextafter(value, np.dtype(kind).type(towards))
-        # The neighbour of the last number is infinity, one further in the order of representable values.
-        assert apart(kind, value, neighbour) == 1
+        # The neighbour of the last number is infinity, which no tolerance makes of a number.
+        assert apart(kind, value, neighbour) == (1 if np.isfinite(neighbour) else FAR)
 
 
 @pytest.mark.parametrize("kind", ["f4", "f8", "i1", "u1", "i4", "u4", "i8", "u8"])
@@ -73,13 +73,13 @@ def test_distances_along_the_order_add_up(a: float, b: float, c: float) -> None:
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 def test_special_values(kind: str) -> None:
     tiny = float(np.finfo(kind).smallest_subnormal)
-    # Equal numbers: a sign of zero is no error.
+    # Equal numbers, which are not equal to the bit.
     assert apart(kind, 0.0, -0.0) == 0
     assert apart(kind, tiny, -tiny) == 2
     assert apart(kind, np.nan, np.nan) == 0
     assert apart(kind, np.nan, 1.0) == FAR
-    assert apart(kind, np.inf, np.nan) == FAR
-    assert apart(kind, -np.inf, np.inf) > apart(kind, -1.0, 1.0)
+    assert apart(kind, np.inf, np.nan) == apart(kind, np.inf, np.finfo(kind).max) == FAR
+    assert apart(kind, -np.inf, np.inf) == FAR and apart(kind, -np.inf, -np.inf) == 0
     unlike = np.array([np.nan], kind)
     unlike.view(f"u{unlike.itemsize}")[0] ^= 1
     assert int(distance(unlike, np.array([np.nan], kind))[0]) == FAR
@@ -120,6 +120,29 @@ def test_members_arrays_and_tolerances() -> None:
     assert wrong_rows(got, expected, {"x": 1, "y": 2}).tolist()[2]
     assert not wrong_rows(got, expected, {"x": 1, "y": 3}).any()
     assert wrong_rows(got[:0], expected[:0], {}).shape == (0,)
+
+
+def test_a_zero_of_the_other_sign_is_not_equal_to_the_bit() -> None:
+    expected = np.zeros(2, [("x", "<f4")])
+    got = expected.copy()
+    got["x"][1] = -0.0
+    assert wrong_rows(got, expected, {}).tolist() == [False, True]
+    assert not wrong_rows(got, expected, {"x": 1}).any()
+
+
+def test_a_tolerance_is_of_no_member_of_a_like_name() -> None:
+    expected = np.zeros(1, np.dtype([("x", "<i4"), ("x_1", "<i4"), ("y", "<i4", (3,))]))
+    for member, tolerance, wrong in (
+        ("x", {"x": 1}, False),
+        ("x_1", {"x": 1}, True),
+        ("x_1", {"x_1": 1}, False),
+        ("y", {"y": 1}, False),
+        ("y", {"y_1": 1}, False),
+        ("y", {"y_0": 1, "y_2": 1}, True),
+    ):
+        got = expected.copy()
+        got[member] = [0, 1, 0] if member == "y" else 1
+        assert wrong_rows(got, expected, tolerance).tolist() == [wrong], (member, tolerance)
 
 
 def test_a_golden_value_in_another_type_keeps_its_precision() -> None:

@@ -129,3 +129,9 @@ def test_conversions() -> None:
 @given(st.integers(0, 10**6), st.sampled_from(["ulp", "LSB"]))
 def test_tolerance_reads_back(count: int, unit: str) -> None:
     assert str(Tolerance.parse(f"{count} {unit}")) == f"{count}{unit}"
+
+
+@pytest.mark.parametrize("count", [2**63, 10**30])
+def test_a_tolerance_that_no_format_has_is_refused(count: int) -> None:
+    with pytest.raises(ValueError, match="is too large; the largest tolerance is 9223372036854775807ulp"):
+        Tolerance.parse(f"{count}ulp")

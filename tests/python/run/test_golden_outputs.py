@@ -81,6 +81,12 @@ def test_a_value_that_its_member_cannot_hold_is_refused(
     assert "g.py" in str(refused.value)
 
 
+def test_a_float_says_no_integer_that_it_may_have_rounded(tmp_path: Path) -> None:
+    assert outputs(tmp_path / "less", y="<f4", value=2**24 - 1)["y"][1] == 2**24 - 1
+    with pytest.raises(BadInput, match="for y in row 1, which a uint32 does not hold"):
+        outputs(tmp_path / "more", y="<f4", value=2**24)
+
+
 def test_a_value_with_a_tolerance_may_be_rounded_to_its_member(tmp_path: Path) -> None:
     made = outputs(tmp_path, real=0.5 + 1e-9, more=", tolerance: {f: 1ulp, pair_1: 2ulp}")
     assert made["f"][2] == np.float32(0.5)
