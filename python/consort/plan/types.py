@@ -245,6 +245,14 @@ class PlannedTask:
         return self.deadline_ps if self.give_up_ps is None else self.give_up_ps
 
     @property
+    def shortest_ps(self) -> int:
+        """The least time of an execution where time is simulated: a picosecond, where nothing is known.
+
+        Of two jobs of no length at one instant it would be open which one executes first.
+        """
+        return min(self.wcet_ps or 0, max(self.bcet_ps or 0, 1))
+
+    @property
     def computed_on(self) -> str:
         """The core that computes the step."""
         return self.worker if self.worker is not None else self.core

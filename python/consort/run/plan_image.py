@@ -20,7 +20,6 @@ from consort.plan import ModePlans, Plan, PlannedChannel, PlannedDevice, Planned
 from consort.plan.arrivals import releasing
 from consort.plan.image import Encoder, names_of
 from consort.plan.recorded import carried
-from consort.simulate.build import SHORTEST_PS
 from consort.simulate.engine import ARRIVAL, Choice
 
 # As in the simulator: nothing is rounded.
@@ -275,8 +274,7 @@ class _Image:
         assert task.wcet_ps is not None and task.bcet_ps is not None, "the plan refuses tasks without a wcet"
         try:
             saved = checkpoint(figures, task, loaded=False).ps
-            best = min(task.wcet_ps, max(task.bcet_ps, SHORTEST_PS))
-            row["wcet"], row["bcet"] = task.wcet_ps + saved, best + saved
+            row["wcet"], row["bcet"] = task.wcet_ps + saved, task.shortest_ps + saved
             if task.worker is not None:
                 self._offload(figures, task, row)
         except MissingFigure as missing:

@@ -20,10 +20,6 @@ from consort.plan.arrivals import releasing
 from consort.plan.lacks import SIMULATION, Places, entry_of, lacking
 from consort.simulate.accelerators import demands_of, served_by
 
-# A bcet of 0 says that nothing is known. Of two jobs of no length at one instant it would be open which one
-# executes first.
-SHORTEST_PS = 1
-
 
 @dataclass(frozen=True)
 class Prepared:
@@ -171,7 +167,7 @@ def _task(
     except MissingFigure as missing:
         problems.append(_problem(plan, missing.place, str(missing)))
         return made
-    made.wcet, made.bcet = task.wcet_ps + saved, min(task.wcet_ps, max(task.bcet_ps, SHORTEST_PS)) + saved
+    made.wcet, made.bcet = task.wcet_ps + saved, task.shortest_ps + saved
     if task.worker is not None:
         _offload(figures, task, made, sleeps, problems)
     if task.self_suspension_ps is not None:
