@@ -112,7 +112,7 @@ def executed(target: str) -> Callable[[System], Any]:
             every = [plan_in_modes(system, target, stand_ins=True)]  # type: ignore[arg-type]
         else:
             modes = (None, *system.modes)
-            every = [ModePlans(plan(system, target, mode=mode, stand_ins=True)) for mode in modes]  # type: ignore[arg-type]
+            every = [ModePlans(plan(system, target, mode=mode, stand_ins=True)) for mode in modes]
         images = [plan_image(plans, meaning.layouts(), list(plans.whole.tasks), DURATION) for plans in every]
         return images, [_said(one) for plans in every for one in (plans.whole, *plans.modes.values())]
 
