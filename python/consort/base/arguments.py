@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from consort.base.errors import BadInput
 
 LARGEST_SEED = 2**64 - 1
+# Bytes of a name in a folder, and of a path, that Linux takes.
+LONGEST_NAME, LONGEST_PATH = 255, 4096
+
 T = TypeVar("T")
 
 
@@ -91,6 +94,12 @@ def path(name: str, value: Any) -> Path | None:
         raise BadInput(f"{_kind(value)} is no path", field=name) from None
     if "\0" in plain:
         raise BadInput(f"{plain!r} is no path: a 0 stands in it", field=name)
+    try:
+        longest = max((len(os.fsencode(part)) for part in plain.split("/")), default=0)
+    except UnicodeEncodeError:
+        raise BadInput(f"{plain!r} is no path: no file system has such letters", field=name) from None
+    if longest > LONGEST_NAME or len(os.fsencode(plain)) >= LONGEST_PATH:
+        raise BadInput(f"{plain[:40]!r}… is longer than the name of a file may be", field=name)
     return Path(plain)
 
 
@@ -104,9 +113,12 @@ def given_path(name: str, value: Any) -> Path:
 
 def several(name: str, values: Any) -> list[Any]:
     """The words of a collection; one word alone would be taken letter by letter."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise BadInput(f"{values!r} is no collection of texts; write [{values!r}]", field=name)
-    return list(values)
+    try:
+        if isinstance(values, str):
+            raise TypeError
+        return list(values)
+    except TypeError:
+        raise BadInput(f"{values!r} is no collection of texts; write [{values!r}]", field=name) from None
 
 
 def callback(name: str, value: Any) -> None:

@@ -158,8 +158,8 @@ def place(
     `consort place`. `BadInput` where the description leaves nothing to choose, or lacks a figure.
     """
     arguments.instance("system", system, System, "consort.load(path) makes one")
-    if best not in GOALS:
-        text = nearest(arguments.text("best", best), GOALS, "objectives")
+    if arguments.text("best", best) not in GOALS:
+        text = nearest(best, GOALS, "objectives")
         raise BadInput(f"{best!r} is no objective; {text}", field="--best")
     arguments.callback("progress", progress)
     moves = None if moves is None else arguments.whole("moves", moves, 0)
