@@ -160,6 +160,9 @@ struct ServerProcess {
 
 class Remote : public testing::Test {
   protected:
+    // Nobody is given up because this machine is busy.
+    static constexpr std::chrono::minutes endless{10};
+
     void SetUp() override {
         std::string pattern = (std::filesystem::temp_directory_path() / "consort-remote-XXXXXX").string();
         ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
@@ -201,6 +204,7 @@ class Remote : public testing::Test {
         made.key_file = key;
         made.bytes = bytes;
         made.cache_bytes = cache;
+        made.patience = endless;
         return made;
     }
 

@@ -14,9 +14,6 @@ using namespace remote_test;
 
 class Peers : public Remote {
   protected:
-    // Nobody is given up because this machine is busy.
-    static constexpr std::chrono::minutes endless{10};
-
     void SetUp() override {
         Remote::SetUp();
         std::string why;
@@ -24,11 +21,6 @@ class Peers : public Remote {
             GTEST_SKIP() << why;
         }
         start(64 * mib, endless);
-    }
-    [[nodiscard]] SegmentOptions options(const std::string& where, std::size_t bytes = 8 * mib) const {
-        SegmentOptions made = Remote::options(where, bytes);
-        made.patience = endless;
-        return made;
     }
     static void fill(const Segment& segment) { std::memset(segment.data(), 'x', segment.bytes()); }
     static bool is_filled(const Segment& segment) {

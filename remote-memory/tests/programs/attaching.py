@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from effort import PATIENCE
-from remote_server import RemoteServer, serving
+from remote_server import RUN, RemoteServer, serving
 
 # Segments beside the first one: less than the server has room for.
 MOST = 10
@@ -156,7 +156,7 @@ def stress(server: RemoteServer, folder: Path, count: int, faults: str, seed: in
     program = built(PROGRAM, folder / "allocating")
     delays = built(DELAYS, folder / "delays.so", "-shared", "-fPIC")
     line = f"memory,size=12MiB,cache=4MiB,key={server.key}"
-    command = [str(server.consort), "remote", "run", "--attach", line, "--faults", faults, "--", str(program)]
+    command = [str(server.consort), *RUN, "--attach", line, "--faults", faults, "--", str(program)]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from remote_server import RemoteServer, serving
+from remote_server import RUN, RemoteServer, serving
 
 # Each function runs in a process of its own: `main` takes its name, and answers 0 where all is right.
 PROGRAM = r"""
@@ -514,7 +514,7 @@ def test_a_fork_for_which_the_machine_has_too_little_memory(
         pytest.skip("another /proc/meminfo needs a mount namespace")
     attach = ("--attach", "memory,size=64MiB,cache=2MiB", "--", str(program), "is_refused_a_child")
     done = subprocess.run(
-        [*namespace, str(server.consort), "remote", "run", *attach],
+        [*namespace, str(server.consort), *RUN, *attach],
         capture_output=True,
         text=True,
         env=server.variables,

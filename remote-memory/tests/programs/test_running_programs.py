@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from effort import PATIENCE
-from remote_server import RemoteServer
+from remote_server import RUN, RemoteServer
 
 # Takes orders by lines: fills blocks, checks them, gives them back; a thread writes all the time.
 PROGRAM = """
@@ -53,7 +53,7 @@ class Running:
         # Small objects stay here: with --faults in-thread no system call reads into a page that is elsewhere.
         variables = server.variables | {"PYTHONMALLOC": "malloc"}
         attach = f"memory,size=64MiB,cache=4MiB,key={server.key}"
-        command = [str(server.consort), "remote", "run", "--attach", attach, *options, "--"]
+        command = [str(server.consort), *RUN, "--attach", attach, *options, "--"]
         self.process = subprocess.Popen(
             [*command, sys.executable, "-c", PROGRAM],
             stdin=subprocess.PIPE,
