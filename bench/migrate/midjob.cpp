@@ -78,9 +78,8 @@ int main(int argc, char** argv) {
     Task::State state{};
     Task::Out out{};
     std::vector<unsigned char> image(one.longest());
-    std::vector<double> natively, plainly, instrumented, taking, imaging, copying;
+    std::vector<double> natively, plainly, instrumented, taking, imaging, copying, over_copy, image_over_copy;
     std::uint32_t moves = 0;
-    std::uint32_t live = 0;
 
     const auto compare = [&](const Job& job, const char* which) {
         Task::State state_there;
@@ -116,6 +115,27 @@ int main(int argc, char** argv) {
         compare(*at, which);
     };
 
+    // Between the same two memories, as many bytes as a move takes at the first safepoint.
+    one.begin(&in, &fresh);
+    one.ask();
+    if (one.run() != Job::End::left) {
+        fail("the step has no safepoint at which it leaves");
+    }
+    const std::uint32_t live = one.live();
+    const auto copy = [&] {
+        unsigned char* to = module.memory(there.instance(), 0, live);
+        unsigned char* from_here = module.memory(here.instance(), 0, live);
+        constexpr int copies = 64;
+        const Clock::time_point from = Clock::now();
+        for (int i = 0; i < copies; ++i) {
+            std::memcpy(to, from_here, live);
+            // The copy is looked at, and goes back next.
+            asm volatile("" : : "r"(to), "r"(from_here) : "memory");
+            std::swap(to, from_here);
+        }
+        copying.push_back(ns(from) / copies);
+    };
+
     for (int round = 0; round < rounds; ++round) {
         state = fresh;
         Clock::time_point from = Clock::now();
@@ -133,30 +153,18 @@ int main(int argc, char** argv) {
         compare(one, "the instrumented step gives another result than the native one");
         moving(false, taking, "a job that moved gives another result than one that stayed");
         moving(true, imaging, "a job that moved as an image gives another result than one that stayed");
-    }
-    // Between the same two memories, as many bytes as a move takes at the first safepoint.
-    one.begin(&in, &fresh);
-    one.ask();
-    if (one.run() == Job::End::left) {
-        live = one.live();
-    }
-    unsigned char* to = module.memory(there.instance(), 0, live);
-    unsigned char* from_here = module.memory(here.instance(), 0, live);
-    constexpr int copies = 64;
-    for (int round = 0; round < rounds; ++round) {
-        const Clock::time_point from = Clock::now();
-        for (int i = 0; i < copies; ++i) {
-            std::memcpy(to, from_here, live);
-            // The copy is looked at, and goes back next.
-            asm volatile("" : : "r"(to), "r"(from_here) : "memory");
-            std::swap(to, from_here);
-        }
-        copying.push_back(ns(from) / copies);
+        copy();
+        // Of one round: what other work does to the machine meets all of it.
+        const double stayed = instrumented.back();
+        over_copy.push_back((taking.back() - stayed) / moves / copying.back());
+        image_over_copy.push_back((imaging.back() - stayed) / moves / copying.back());
     }
     const double stays = median(instrumented);
     std::printf(
         "{\"native_ns\": %.1f, \"plain_ns\": %.1f, \"job_ns\": %.1f, \"moves\": %u, \"live_bytes\": %u, "
-        "\"move_ns\": %.1f, \"image_ns\": %.1f, \"copy_ns\": %.2f, \"rounds\": %d}\n",
+        "\"move_ns\": %.1f, \"image_ns\": %.1f, \"copy_ns\": %.2f, \"over_copy\": %.4f, "
+        "\"image_over_copy\": %.4f, \"rounds\": %d}\n",
         median(natively), median(plainly), stays, moves, live, (median(taking) - stays) / moves,
-        (median(imaging) - stays) / moves, median(copying), rounds);
+        (median(imaging) - stays) / moves, median(copying), median(over_copy), median(image_over_copy),
+        rounds);
 }

@@ -110,8 +110,6 @@ def measured(program: Path, options: Options) -> dict[str, Any]:
             raise SystemFails(f"{program.name}: {done.stderr.strip()}")
         runs.append(json.loads(done.stdout))
     for said in runs:
-        said["over_copy"] = said["move_ns"] / said["copy_ns"]
-        said["image_over_copy"] = said["image_ns"] / said["copy_ns"]
         said["overhead"] = said["job_ns"] / said["plain_ns"]
         said["over_native"] = said["job_ns"] / said["native_ns"]
     return {key: statistics.median(said[key] for said in runs) for key in runs[0]}
