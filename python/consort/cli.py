@@ -19,11 +19,12 @@ from typing import Any
 import click
 
 from consort import __version__
-from consort.base.errors import ConsortError, EnvironmentLacks
+from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
 from consort.base.packages import naming_extras
+from consort.base.text import visible
 
 # name -> (module that holds the click command as `command`, one line of help). Loading lazily keeps
-# `consort --help` fast: the plotting and database libraries take over a second to import.
+# `consort --help` fast: the plotting and table libraries take over a second to import.
 COMMANDS: dict[str, tuple[str, str]] = {
     "analyze": ("consort.commands.analyze", "Bound response times and chains, and hold them to deadlines."),
     "bench": ("consort.commands.bench", "Run a benchmark and hold its figures against their goals."),
@@ -188,6 +189,10 @@ def main(args: list[str] | None = None) -> Any:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            name = visible(str(error.filename))[:40]
+            click.echo(f"consort: {name}…: no file has so long a name; give another one", err=True)
+            sys.exit(BadInput.exit_status)
         if not lacks_memory(error):
             raise
         # Memory that the failed call holds is free now; the message takes no memory of its own.

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from consort import __version__
 from consort.base.errors import EnvironmentLacks
 from consort.base.remote_memory import parse_servers
-from consort.cli import COMMANDS, cli, plug_ins
+from consort.cli import COMMANDS, cli, main, plug_ins
 from effort import PATIENCE
 from loops import for_each
 
@@ -200,3 +200,12 @@ def test_a_plug_in_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(EnvironmentLacks, match="pip install consort-remote"):
         parse_servers(["far=host:7070,key=k"])
     assert parse_servers([]) == {}
+
+
+@pytest.mark.parametrize("command", ["check", "import", "report"])
+def test_a_name_that_no_file_has(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = ["-o", str(tmp_path / "out")] if command == "import" else []
+    with pytest.raises(SystemExit) as ended:
+        main([command, "9" * 300, *more])
+    assert ended.value.code == 2
+    assert "999" in capsys.readouterr().err
