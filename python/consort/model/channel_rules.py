@@ -48,10 +48,12 @@ def ends_of(system: System) -> tuple[Ends, Ends]:
             writers.setdefault(name, {})[channel.from_] = ("channels", name, "from")
         for index, reader in enumerate(channel.to):
             readers.setdefault(name, {}).setdefault(reader, ("channels", name, "to", index))
-    for task in system.tasks:
+    for name, task in system.tasks.items():
         for key, ends in (("writes", writers), ("reads", readers)):
-            for place, bound in bindings(system, task, key):
-                ends.setdefault(bound, {}).setdefault(task, place)
+            if not getattr(task, key):
+                continue
+            for place, bound in bindings(system, name, key):
+                ends.setdefault(bound, {}).setdefault(name, place)
     return writers, readers
 
 
