@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from consort.base.errors import EnvironmentLacks
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -95,6 +93,9 @@ def kept(
     target = entry / name
     if _used(target):
         return target
+    # Imported here: a command's help needs Consort's sources, and no lock.
+    from filelock import FileLock
+
     try:
         # Before the long work: a folder that cannot be written is found out at once.
         entry.mkdir(parents=True, exist_ok=True)
@@ -117,6 +118,8 @@ def kept(
 
 def sweep(entries: Path, unused_s: float = UNUSED_S) -> list[Path]:
     """Removes what was not used for so long, but nothing that is being built; returns what was removed."""
+    from filelock import FileLock, Timeout
+
     removed = []
     for entry in entries.iterdir():
         with suppress(OSError, Timeout):
