@@ -19,9 +19,8 @@ from consort.base.waiting import Progress
 from consort.model import load_system
 from consort.plan import ModePlans
 from consort.record import RawRun
-from consort.record.columns import JOBS
+from consort.record.columns import JOBS, to_ns
 from consort.record.status import STATUS
-from consort.record.ticks import to_ns
 from consort.run.application import Prepared, prepare
 from consort.run.config import run_config
 from consort.run.launch import launch

@@ -17,11 +17,10 @@ from consort.base.toolchain.builds import need_source_tree
 from consort.base.toolchain.compiler import own_program
 from consort.base.waiting import Progress
 from consort.record import RawRun
-from consort.record.columns import ACTIVITY
+from consort.record.columns import ACTIVITY, to_ns
 from consort.record.raw import MANIFEST
 from consort.record.summary import Summary, summarise
 from consort.record.tables import SOURCES
-from consort.record.ticks import to_ns
 from consort.run.interference import interfering
 from consort.run.process import add_note, execute
 from numpy.typing import NDArray

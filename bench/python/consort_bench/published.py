@@ -13,7 +13,7 @@ from pathlib import Path
 
 from consort.base.errors import BadInput
 from consort.base.toolchain.builds import need_source_tree
-from consort.record.provenance import checked
+from consort.record.summary import checked
 
 COMMON = ("statistic", "value", "unit", "provenance", "source", "note")
 NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}

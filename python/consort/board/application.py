@@ -32,7 +32,7 @@ from consort.judge import Expected
 from consort.model import Configuration, System
 from consort.model.kinds import STAND_IN
 from consort.plan import ModePlans, Plan
-from consort.record.raw_writer import write_manifest, write_table
+from consort.record.raw import write_manifest, write_table
 from consort.record.scratch import scratch_folder
 from consort.record.status import STATUS
 from consort.run.build import build_application, describe

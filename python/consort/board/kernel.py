@@ -29,7 +29,7 @@ from consort.board.session import Board
 from consort.judge import Expected
 from consort.judge.outputs import distance, flattened
 from consort.plan import ModePlans
-from consort.record.raw_writer import write_manifest, write_table
+from consort.record.raw import write_manifest, write_table
 from consort.record.status import EVENTS, NONE, STATUS
 from consort.run.collect import expected_outputs, output_dtype, replay_command
 from consort.run.config import Placement, run_config

@@ -24,8 +24,8 @@ from consort.judge.stops import Stops
 from consort.judge.unseen import hits_unseen
 from consort.judge.verdict import UNDECIDED_ABOVE, Pause, TaskCount, Verdict, as_data
 from consort.record.columns import miss_causes
-from consort.record.judgement import Held
 from consort.record.raw import RawRun
+from consort.record.sections import Held
 from consort.record.status import STATUS
 
 _NOT_ITS_OWN = STATUS["outputs_held"] | STATUS["unserved"] | STATUS["aborted"]

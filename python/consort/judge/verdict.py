@@ -9,7 +9,7 @@ from typing import Any, Literal
 from consort.judge.bounds import Quantity
 from consort.judge.outputs import NotFinite
 from consort.judge.stops import Stops
-from consort.record.judgement import Held, Judgement
+from consort.record.sections import Held, Judgement
 
 # The outcome of a row. `disturbed`: only jobs that the machine disturbed were above; `no bound`: nothing to
 # hold it against; `not judged`: its clock says nothing of time (an emulator that does not count); `not due`:

@@ -13,7 +13,7 @@ from consort.judge.outputs import NotFinite, WrongOutput
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
-from consort.record.judgement import Held
+from consort.record.sections import Held
 
 # Quantities whose excess makes a verdict; a computing time that an interrupt is in makes none.
 _JUDGED = ("response", "reaction", "age", "channel age", "delivery")

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from consort.base.errors import BadInput, ConsortError
-from consort.record.judgement import Held
-from consort.record.sections import Section
+from consort.record.sections import Held, Section
 
 # Exceptions that a value of an unexpected form or size raises in code that relies on the form.
 DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError)

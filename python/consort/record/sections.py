@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extra sections of a report: tables and figures given as data, each column with its provenance."""
+"""A judge's result for one configuration as a run keeps it, and extra sections of a report."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, Held
 
 Provenance = Literal["published", "derived", "bound", "simulated", "counted", "emulated", "measured"]
 Statistic = Literal["min", "mean", "median", "p99", "p999", "p9999", "max"]
@@ -113,3 +116,24 @@ def _as_bad_input(error: ValidationError, what: str) -> BadInput:
     first = error.errors()[0]
     field = ".".join([what, *(str(part) for part in first["loc"])])
     return BadInput(first["msg"].removeprefix("Value error, "), field=field)
+
+
+__all__ = ["Held", "Judgement"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict: whether the system held, why not, and what is to be marked in its tables.
+
+    `data` goes into run.json as it is. `status` holds bits to add to the status word of each row of `jobs`,
+    `disturbed` marks the rows whose job the machine disturbed. `expected` has the expected outputs of a task
+    (by its number), one row for each row of its table of outputs. `reasons`: why it did not hold, and what is
+    not known.
+    """
+
+    ok: Held
+    reasons: tuple[str, ...]
+    data: dict[str, Any]
+    status: NDArray[np.uint32] | None = None
+    disturbed: NDArray[np.bool_] | None = None
+    expected: dict[int, NDArray[np.void]] = field(default_factory=dict)

@@ -17,10 +17,33 @@ from numpy.typing import NDArray
 
 from consort.plan.types import Plan, PlannedTask
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE
-from consort.record.deaths import Death, deaths_of
 from consort.record.ran import Ran
 from consort.record.raw import RawRun
 from consort.record.status import EVENTS, NONE, STATUS
+
+_DIED = EVENTS.index("core-died")
+
+
+@dataclass(frozen=True)
+class Death:
+    """A core that died; ticks."""
+
+    core: int
+    sign: int
+    """Its last sign of life."""
+    noticed: int
+    """When it was known to be dead, and did nothing any more."""
+
+
+def deaths_of(raw: RawRun) -> list[Death]:
+    """Deaths in order; none if no core died, or no other core went on for it."""
+    events = raw.tables.get(EVENTS_TABLE)
+    if events is None:
+        return []
+    rows = events.rows[events.rows["kind"] == _DIED]
+    found = [Death(int(r["core"]), int(r["time"]) - int(r["value"]), int(r["time"])) for r in rows]
+    return sorted(found, key=lambda death: death.noticed)
+
 
 _REQUESTED, _IDLE, _ENTERED = (EVENTS.index(f"mode-{what}") for what in ("requested", "idle", "entered"))
 

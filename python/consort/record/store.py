@@ -21,8 +21,8 @@ from consort.base.units import html_table, microseconds
 from consort.record.checked import check_record, inside
 from consort.record.grouped import rows_by
 from consort.record.json_file import read_json
-from consort.record.judgement import Held
 from consort.record.ran import Ran, load_plan
+from consort.record.sections import Held
 
 if TYPE_CHECKING:
     from consort.plan import Plan

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Percentiles of a metric over all its samples, and the histogram that plots are drawn from."""
+"""Percentiles of a metric over all its samples, provenance of figures, and the histograms of plots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.record.provenance import checked
+from consort.base.errors import BadInput
+
+PROVENANCE: dict[str, str] = {
+    "published": "read from a paper's text or table",
+    "derived": "computed from published figures",
+    "bound": "computed by an analysis",
+    "simulated": "produced by the simulator from a platform description",
+    "counted": "instructions or clock cycles of an emulator or RTL simulator: repeatable, not wall time",
+    "emulated": "timed on the clock of an emulator without counting: depends on the machine that emulates",
+    "measured": "timed on hardware, in the environment recorded with the run",
+}
+
+
+def checked(provenance: str, *, field: str) -> str:
+    """The given kind of provenance, or BadInput that names the field and the kinds there are."""
+    if provenance not in PROVENANCE:
+        raise BadInput(
+            f"'{provenance}' is no kind of provenance; use one of {', '.join(PROVENANCE)}", field=field
+        )
+    return provenance
+
 
 # Names as they stand in run.json, and the quantile that each one is; in ten-thousandths, so that the rank of
 # a quantile is found in whole numbers.

@@ -24,11 +24,10 @@ from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.packages import naming_extras
 from consort.record.columns import ACTIVITY
 from consort.record.json_file import as_read, write_json
-from consort.record.judgement import Held, Judgement
-from consort.record.partial import LOCK, fsync, lock_in, make_durable, sweep
 from consort.record.ran import PLAN_FILE, write_plan
 from consort.record.raw import RawRun
-from consort.record.sections import Section, make_published, make_section
+from consort.record.scratch import LOCK, fsync, lock_in, make_durable, sweep
+from consort.record.sections import Held, Judgement, Section, make_published, make_section
 from consort.record.store import (
     DESCRIPTION,
     DIAGRAM,

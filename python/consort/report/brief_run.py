@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from consort.base.units import duration, figure_unit, jobs_of, microseconds, number
-from consort.record.judgement import Held
+from consort.record.sections import Held
 from consort.record.store import Run
 from consort.report.lines import Brief, Timed, listed, worst
 from consort.report.terminal import outcome

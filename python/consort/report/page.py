@@ -15,10 +15,9 @@ from consort import __version__
 from consort.base.files import LARGEST_PICTURE, is_file, read_bytes
 from consort.base.units import STATISTICS, SUFFIX, figure_unit, microseconds, number, time_text
 from consort.record.checked import inside
-from consort.record.provenance import PROVENANCE
 from consort.record.status import LABELS
 from consort.record.store import DIAGRAM, Run, SampleReader
-from consort.record.summary import QUANTILES, Histogram, histogram
+from consort.record.summary import PROVENANCE, QUANTILES, Histogram, histogram
 from consort.report import figures, judged
 from consort.report.brief_run import opening_of_page
 from consort.report.jobs import Jobs, load_jobs

@@ -9,7 +9,7 @@ from typing import Any
 
 from consort.base.units import THIN_SPACE, duration, figure_unit, microseconds, number, time_text, times
 from consort.plan.types import Plan
-from consort.record.judgement import Held
+from consort.record.sections import Held
 from consort.record.store import Run
 from consort.report.lines import CELL, LABEL, heads_line, placed, wrapped
 from consort.report.terminal_modes import mode_lines

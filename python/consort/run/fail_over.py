@@ -12,10 +12,9 @@ from consort.judge import Verdict
 from consort.judge.fail_over import Gap
 from consort.plan import ModePlans
 from consort.record.columns import JOBS
-from consort.record.deaths import Death, deaths_of
 from consort.record.raw import RawRun
 from consort.record.status import STATUS
-from consort.record.stays import Stay
+from consort.record.stays import Death, Stay, deaths_of
 
 PS = 10**12
 

@@ -20,11 +20,10 @@ from consort.judge.disturbance import DISTURBED
 from consort.judge.fail_over import Gap
 from consort.plan import ModePlans
 from consort.record.columns import EVENTS_TABLE
-from consort.record.deaths import deaths_of
 from consort.record.raw import RawRun
 from consort.record.sections import HAND_OVERS
 from consort.record.status import EVENTS, NONE
-from consort.record.stays import Stay
+from consort.record.stays import Stay, deaths_of
 from consort.run.fail_over import PS, disturbed_between, gaps_of
 from consort.run.phases import phases_section, stay_after
 

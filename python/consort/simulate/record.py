@@ -18,8 +18,7 @@ from consort.judge import Bounds, judge
 from consort.plan import Plan
 from consort.record import Ran, RawRun, RunWriter
 from consort.record.columns import JOBS, OPERATIONS_TABLE, SLICES_TABLE
-from consort.record.raw import Manifest, RawTable
-from consort.record.raw_writer import manifest_of, table_entry
+from consort.record.raw import Manifest, RawTable, manifest_of, table_entry
 from consort.record.status import STATUS
 from consort.record.store import Run
 from consort.record.writer import Pages

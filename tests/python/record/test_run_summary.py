@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from consort.base.errors import BadInput
 from consort.record import summarise
+from consort.record.columns import to_ns
 from consort.record.summary import histogram
-from consort.record.ticks import to_ns
 from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st

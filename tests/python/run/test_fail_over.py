@@ -21,7 +21,7 @@ from consort.analysis.figures import Figures
 from consort.analysis.mode_changes import analyze_modes
 from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
-from consort.record.deaths import deaths_of
+from consort.record.stays import deaths_of
 from consort.run import Options, prepare
 from consort.run.options import CoreFault, JobFault
 from modes_support import RanModes, described, ran_modes, value_of
