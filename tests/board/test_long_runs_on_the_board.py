@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort run --board versal --duration`: every slot, job and message counted, whatever is recorded."""
+"""`consort run --on versal --duration`: every slot, job and message counted, whatever is recorded."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_durations_are_read_and_others_refused():
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--board", "versal", "--duration", "1s", "--iterations", "3"), "--iterations says"),
+        (("--on", "versal", "--duration", "1s", "--iterations", "3"), "--iterations says"),
         ((), "is only described"),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort run --board versal`: a three-phase system on the board's kernel, beside bounds and simulator."""
+"""`consort run --on versal`: a three-phase system on the board's kernel, beside bounds and simulator."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def described(folder: Path, *, arbitration: str = "tdma", change: tuple[str, str
 
 
 def ran(system: System, root: Path, jobs: int | None = None) -> dict:
-    """The data of a run as `consort run --board versal` makes it."""
+    """The data of a run as `consort run --on versal` makes it."""
     options = Options(target="board", kernel_board="versal", iterations=jobs, root=root, command=["test"])
     return dict(run_system(prepare_board(system, silent, options), options, silent).data)
 
@@ -202,9 +202,23 @@ def test_what_the_board_does_not_run_is_refused(
     assert re.search(why, str(refused.value))
 
 
+def test_a_board_is_named_by_on(tmp_path: Path):
+    """One option names where a system runs: a target before a board of its name, no other system's board."""
+    file = described(tmp_path)
+    done = consort("run", str(file), "--board", "versal")
+    assert done.returncode == 2 and "--board: boards are named by --on" in done.stderr
+    assert "write --on versal" in done.stderr
+    done = consort("run", str(file), "--on", "mps2")
+    assert done.returncode == 2 and "there is no target 'mps2'" in done.stderr
+    text = file.read_text(encoding="utf-8")
+    file.write_text(f"{text}targets: {{versal: {{platform: mpc5777m}}}}\n", encoding="utf-8")
+    done = consort("run", str(file), "--on", "versal", "--rt-linux")
+    assert done.returncode == 2 and "scratchpad kernel" not in done.stderr
+
+
 @pytest.mark.parametrize("option", [("--rt-linux",), ("--seed", "0"), ("--for", "virtual"), ("--stand-ins",)])
 def test_options_that_the_board_does_not_know_are_refused(tmp_path: Path, option: tuple[str, ...]):
-    done = consort("run", str(described(tmp_path)), "--board", "versal", *option)
+    done = consort("run", str(described(tmp_path)), "--on", "versal", *option)
     assert done.returncode == 2 and f"{option[0]}: the board's scratchpad kernel has no such" in done.stderr
 
 

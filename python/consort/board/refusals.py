@@ -125,7 +125,7 @@ class Refusals:
                 yield self._at(
                     f"tasks.{task.name}.step",
                     f"while a step executes nothing moves the next one, as {core.name!r} is its own I/O core;"
-                    f" run it on a scratchpad kernel (--board), or without the step as a stand-in",
+                    f" run it on a scratchpad kernel (--on BOARD), or without the step as a stand-in",
                 )
         slot = core.slot
         if slot is not None and slot.arbitration != "tdma":

@@ -19,7 +19,6 @@ from consort.commands.options import (
     ChoiceOf,
     NumberRange,
     echo_lines,
-    on_option,
     on_target,
     root_option,
     verbose_option,
@@ -81,13 +80,36 @@ OF_HOST_RUNS = (*OF_THIS_MACHINE, "target", "seed", "only", "mode", "stand_ins",
                 "debug")  # fmt: skip
 
 
+def _replaced(_context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        raise BadInput(f"boards are named by --on, as targets are; write --on {value}", field="--board")
+
+
+def _kernel_board(description: Path, on: str | None, stand_ins: bool) -> str | None:
+    """The board that `--on` names for its scratchpad kernel; a target of that name goes before it.
+
+    Stand-ins on the system's own board are the executive's: the kernel moves steps.
+    """
+    from consort.board.boards import kernel_boards
+    from consort.model import load_system
+
+    if on is None or on not in kernel_boards():
+        return None
+    system = load_system(description)
+    platform = system.platform_description
+    emulated = None if platform.emulation is None else platform.emulation.board
+    if on in system.targets or (stand_ins and on in (system.platform, platform.name, emulated)):
+        return None
+    return on if any(task.execution == "three-phase" for task in system.tasks.values()) else None
+
+
 def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
     """The target of the run: this machine, by its clock or in virtual time, or a board."""
     from consort.board.application import prepare_board
     from consort.board.placement import is_emulated
     from consort.run import prepare
 
-    if given["board"] is not None:
+    if given["kernel"] is not None:
         refused = dict.fromkeys(
             (*OF_HOST_RUNS, "rt_linux"), "the board's scratchpad kernel has no such choice"
         )
@@ -113,7 +135,12 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
     show_default=True,
     help="linux: by this machine's clock; virtual: the same steps in one thread, by a deterministic clock.",
 )
-@on_option
+@click.option(
+    "--on",
+    metavar="TARGET",
+    help="Lay the description on this one of its targets; its own platform's name: as it stands. Three-phase"
+    " systems: an emulated board, on whose scratchpad kernel they run in counted time.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
@@ -199,11 +226,7 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
     help="Boards: time is instructions executed, of processes beside them declared times, and runs repeat to"
     " the tick; refused where that cannot be.",
 )
-@click.option(
-    "--board",
-    metavar="BOARD",
-    help="Three-phase systems: on this emulated board's scratchpad kernel, in counted time.",
-)
+@click.option("--board", hidden=True, callback=_replaced, expose_value=False)
 @click.option(
     "--rt-linux", is_flag=True, help="Boards: PREEMPT_RT Linux on the worker's core, not bare metal."
 )
@@ -241,6 +264,9 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
     from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
     from consort.run.machine import prepared_machine
 
+    given["kernel"] = _kernel_board(description, given["on"], given["stand_ins"])
+    if given["kernel"] is not None:
+        given["on"] = None
     system = load_system(description, given["on"])
     signals_to_exceptions()
     debugger: Debugger | None = None
@@ -309,7 +335,7 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
         remote=parse_servers(given["remote"]),
         must_count=given["counted"],
         rt_linux=given["rt_linux"],
-        kernel_board=given["board"],
+        kernel_board=given["kernel"],
         name=given["name"],
         root=given["root"],
         command=["consort", *sys.argv[1:]],
