@@ -9,7 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "consort/app/task_runner.hpp"
+#include "consort/app/job_runner.hpp"
 #include "consort/icc.hpp"
 #include "consort/link/block_queue.hpp"
 #include "consort/task.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "consort/app/task_runner.hpp"
+#include "consort/app/job_runner.hpp"
 
 namespace consort::app {
 

@@ -101,7 +101,7 @@ bool equal(const Payload<N>& a, const Payload<N>& b) noexcept {
     return true;
 }
 
-struct Task {
+struct Exchange {
     ControlBlock& block;
     std::uint32_t asked = 0;
     std::uint32_t answered = 0;
@@ -137,10 +137,10 @@ struct Chain {
     using Refusal = consort::Refusal;
     static Refusal make(consort::RegionMaker<A>& /*maker*/) noexcept { return {}; }
     Refusal open(const consort::Region<A>& /*region*/, bool /*ask*/) noexcept { return {}; }
-    Outcome ask(Task& /*task*/, std::uint32_t /*index*/, std::uint32_t /*number*/) noexcept {
+    Outcome ask(Exchange& /*exchange*/, std::uint32_t /*index*/, std::uint32_t /*number*/) noexcept {
         return Outcome::peer_fault;
     }
-    Outcome answer(Task& /*task*/, std::uint32_t /*index*/, std::uint32_t /*number*/) noexcept {
+    Outcome answer(Exchange& /*exchange*/, std::uint32_t /*index*/, std::uint32_t /*number*/) noexcept {
         return Outcome::peer_fault;
     }
 };
@@ -175,47 +175,47 @@ struct Chain<A, N, Rest...> {
         return rest.open(region, ask);
     }
 
-    [[gnu::noinline]] Outcome ask(Task& task, std::uint32_t index, std::uint32_t number) noexcept {
+    [[gnu::noinline]] Outcome ask(Exchange& exchange, std::uint32_t index, std::uint32_t number) noexcept {
         if (index > 0) {
-            return rest.ask(task, index - 1, number);
+            return rest.ask(exchange, index - 1, number);
         }
         Payload<N> question;
         Payload<N> expected;
         Payload<N> got;
-        task.asked += fill(question, number, 0);
-        task.answered += fill(expected, number, 1);
+        exchange.asked += fill(question, number, 0);
+        exchange.answered += fill(expected, number, 1);
         if constexpr (N > 0) {
-            question.bytes[N - 1] ^= number == task.spoiled ? 0x40U : 0U;
+            question.bytes[N - 1] ^= number == exchange.spoiled ? 0x40U : 0U;
         }
         const consort::Ticks begin = consort::timestamp<ThisPort>();
-        Status status = task.until_done([&] { return client->try_write(question); });
+        Status status = exchange.until_done([&] { return client->try_write(question); });
         if (status == Status::ok) {
-            status = task.until_done([&] { return client->try_read(got); });
+            status = exchange.until_done([&] { return client->try_read(got); });
         }
-        task.trip = consort::timestamp<ThisPort>() - begin;
+        exchange.trip = consort::timestamp<ThisPort>() - begin;
         if (status != Status::ok) {
             return outcome(status);
         }
         return equal(got, expected) ? Outcome::good : Outcome::wrong_content;
     }
 
-    [[gnu::noinline]] Outcome answer(Task& task, std::uint32_t index, std::uint32_t number) noexcept {
+    [[gnu::noinline]] Outcome answer(Exchange& exchange, std::uint32_t index, std::uint32_t number) noexcept {
         if (index > 0) {
-            return rest.answer(task, index - 1, number);
+            return rest.answer(exchange, index - 1, number);
         }
         Payload<N> expected;
         Payload<N> reply;
         Payload<N> got;
-        task.asked += fill(expected, number, 0);
-        task.answered += fill(reply, number, 1);
-        Status status = task.until_done([&] { return server->try_read(got); });
+        exchange.asked += fill(expected, number, 0);
+        exchange.answered += fill(reply, number, 1);
+        Status status = exchange.until_done([&] { return server->try_read(got); });
         if (status != Status::ok) {
             return outcome(status);
         }
         if (!equal(got, expected)) {
             return Outcome::wrong_content;
         }
-        status = task.until_done([&] { return server->try_write(reply); });
+        status = exchange.until_done([&] { return server->try_write(reply); });
         return outcome(status);
     }
 
@@ -284,8 +284,8 @@ int exchange(ControlBlock& block) noexcept {
     const std::uint32_t bytes = block.argument(2);
     const std::uint32_t messages = block.argument(3);
     const bool ask = (todo & role::ask) != 0;
-    Task task{block};
-    task.spoiled = block.argument(4);
+    Exchange exchange{block};
+    exchange.spoiled = block.argument(4);
     auto* log = reinterpret_cast<volatile std::uint32_t*>(window() + block.argument(5));
     const std::uint32_t log_capacity = block.argument(6);
 
@@ -318,7 +318,7 @@ int exchange(ControlBlock& block) noexcept {
     }
     for (std::uint32_t n = 1; n <= messages; ++n) {
         const std::uint32_t index = index_of(n);
-        const Outcome got = ask ? mail.ask(task, index, n) : mail.answer(task, index, n);
+        const Outcome got = ask ? mail.ask(exchange, index, n) : mail.answer(exchange, index, n);
         if (got != Outcome::good) {
             const char* what = got == Outcome::wrong_content ? "wrong content"
                                : got == Outcome::stopped     ? "stopped waiting"
@@ -326,13 +326,13 @@ int exchange(ControlBlock& block) noexcept {
             return fail(block, Text<64>().add(what).add(" at message ").number(n).c_str());
         }
         if (ask && n <= log_capacity) {
-            log[n - 1] = consort::wire(static_cast<std::uint32_t>(task.trip));
+            log[n - 1] = consort::wire(static_cast<std::uint32_t>(exchange.trip));
         }
         block.progress(n);
     }
     block.result(0, messages);
-    block.result(1, task.asked);
-    block.result(2, task.answered);
+    block.result(1, exchange.asked);
+    block.result(2, exchange.answered);
     block.result(4, messages < log_capacity ? messages : log_capacity);
     return 0;
 }

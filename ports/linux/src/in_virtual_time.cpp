@@ -207,7 +207,7 @@ class Steps final : public vt::Observer {
 
   private:
     struct UnderWay {
-        app::TaskRunner<LinuxPort>::UnderWay begun;
+        app::JobRunner<LinuxPort>::UnderWay begun;
         std::vector<std::byte> out;
     };
     struct Running {
@@ -301,7 +301,7 @@ class Steps final : public vt::Observer {
             return;
         }
         UnderWay& begun = t.under_way.back();
-        const app::Computation& step = t.prepared->setup().computation;
+        const app::Computation& step = t.prepared->data().computation;
         Job ignored{};
         step.finish(step.self, t.computed.get(), 0, ignored);
         begun.out.assign(t.computed.get(), t.computed.get() + t.bytes);

@@ -27,14 +27,14 @@ MAIN = "consort_main"
 END = {"consort_exception", "consort_stack_overflow"}
 # Where the job of a core without interrupts is preempted (consort/bare/stand_in.hpp).
 POINT = "consort_preemption_point"
-# A job's computation: functions of LocalTask, OffloadedTask and ThreePhaseTask, with the task's number
-# (consort/bare/tasks.hpp, three_phase.hpp).
+# A job's computation: functions of LocalStep, OffloadedStep and ThreePhaseStep, with the task's number
+# (consort/bare/steps.hpp, three_phase.hpp).
 _COMPUTATION = re.compile(
-    r"(?:Local|Offloaded|ThreePhase)Task.*Lj(\d+)E(?:Lb[01]E|Lj\d+ELj\d+E)?E(?:11computation|9departure)"
+    r"(?:Local|Offloaded|ThreePhase)Step.*Lj(\d+)E(?:Lb[01]E|Lj\d+ELj\d+E)?E(?:11computation|9departure)"
 )
 # Functions that read and write a job's channels and devices, by pointers to their ends and to nothing else
-# (consort/app/task_runner.hpp).
-_ENDS = re.compile(r"app10TaskRunner.*(?:take_inputs|complete|unloaded)E")
+# (consort/app/job_runner.hpp).
+_ENDS = re.compile(r"app9JobRunner.*(?:take_inputs|complete|unloaded)E")
 
 
 class Unbounded(Exception):

@@ -14,7 +14,7 @@
 #include "consort/bare/data_flow.hpp"
 #include "consort/bare/polling.hpp"
 #include "consort/bare/stack.hpp"
-#include "consort/bare/tasks.hpp"
+#include "consort/bare/steps.hpp"
 
 namespace consort::bare {
 
@@ -83,28 +83,25 @@ class CoreRun {
         release_all();
         return true;
     }
-    // From the host's numbers of a task, its ring among them; `setup` has its input and output.
+    // From the host's numbers of a task, its ring among them; `data` has its input and output.
     [[gnu::cold, gnu::noinline]] void set_up(std::uint32_t place, const app::plan::Task& task,
-                                             app::TaskSetup& setup, const Ends& ends, Runner& runner,
+                                             app::JobData& data, const Ends& ends, Runner& runner,
                                              app::RingWriter& writer) noexcept {
         const auto value = [&](Of what) { return task_value(place, what); };
-        setup.period = untimed_ ? ~Ticks{0} : static_cast<Ticks>(task.period);
-        setup.task = static_cast<std::uint16_t>(value(Of::number));
-        setup.core = static_cast<std::uint16_t>(core_value(block_, Core::number));
-        setup.deadline = static_cast<Ticks>(task.deadline);
-        setup.give_up = static_cast<Ticks>(task.give_up);
-        setup.on_miss = task.on_miss;
-        setup.row_count = value(Of::rows);
-        setup.rows =
-            setup.row_count == 0 ? nullptr : reinterpret_cast<std::byte*>(window() + value(Of::rows_at));
-        setup.reads = ends.reads;
-        setup.read_count = ends.read_count;
-        setup.writes = ends.writes;
-        setup.write_count = ends.write_count;
+        data.plan = &task;
+        data.task = static_cast<std::uint16_t>(value(Of::number));
+        data.core = static_cast<std::uint16_t>(core_value(block_, Core::number));
+        data.row_count = value(Of::rows);
+        data.rows =
+            data.row_count == 0 ? nullptr : reinterpret_cast<std::byte*>(window() + value(Of::rows_at));
+        data.reads = ends.reads;
+        data.read_count = ends.read_count;
+        data.writes = ends.writes;
+        data.write_count = ends.write_count;
         auto* memory = new (window() + value(Of::ring))
             app::RingMemory{static_cast<std::uint32_t>(value(Of::ring_bytes))};
         writer = app::RingWriter(*memory);
-        runner = Runner(setup, writer);
+        runner = Runner(data, writer);
     }
     void count_job() noexcept {
         check_stack();

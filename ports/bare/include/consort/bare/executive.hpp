@@ -58,22 +58,22 @@ class CoreExecutive : public app::Executive<CoreExecutive<Values, tasks, Timer>,
     using Run::extra;
     using Run::lines;
 
-    // Kind: LocalTask or OffloadedTask. What `ends` points to outlives the run.
+    // Kind: LocalStep or OffloadedStep. What `ends` points to outlives the run.
     template <class Kind>
     void add(std::uint32_t place, Kind& task, const Ends& ends = {}) noexcept {
         using T = typename Kind::Type;
-        app::TaskSetup setup;
-        setup.in = task.in();
-        setup.in_bytes = sizeof(typename T::In);
-        setup.out = task.out();
-        setup.out_bytes = app::is_stand_in<T> ? 0 : sizeof(typename T::Out);
+        app::JobData data;
+        data.in = task.in();
+        data.in_bytes = sizeof(typename T::In);
+        data.out = task.out();
+        data.out_bytes = app::is_stand_in<T> ? 0 : sizeof(typename T::Out);
         tasks_[place].computation = &Kind::computation;
         if constexpr (Kind::leaves) {
             tasks_[place].departure = &Kind::departure;
             tasks_[place].answered = &Kind::answered;
         }
         tasks_[place].self = &task;
-        add(place, setup, ends);
+        add(place, data, ends);
     }
 
     // Until no release is left before the run's end. Interrupts are disabled before and afterwards. False:
@@ -200,12 +200,12 @@ class CoreExecutive : public app::Executive<CoreExecutive<Values, tasks, Timer>,
         lines_.finish();
     }
     // The part that is the same for all types of tasks.
-    [[gnu::cold, gnu::noinline]] void add(std::uint32_t place, app::TaskSetup& setup,
+    [[gnu::cold, gnu::noinline]] void add(std::uint32_t place, app::JobData& data,
                                           const Ends& ends) noexcept {
         const app::plan::Task& planned = this->planned(place);
         Task& task = tasks_[place];
         task.plan = &planned;
-        this->set_up(place, planned, setup, ends, task.runner, task.ring);
+        this->set_up(place, planned, data, ends, task.runner, task.ring);
     }
     // Untimed, and the core is idle: to the next instant at which something is due.
     void advance() noexcept {

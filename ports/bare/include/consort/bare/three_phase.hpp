@@ -20,7 +20,7 @@ namespace consort::bare {
 
 // A task's image in main memory. It is moved as large as it was described: `code` and `data` bytes.
 template <class T, unsigned number, std::uint32_t code, std::uint32_t data>
-class ThreePhaseTask {
+class ThreePhaseStep {
   public:
     using Type = T;
     static constexpr spm::Footprint footprint{
@@ -61,15 +61,15 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
     // Most urgent first. What `ends` points to outlives the run.
     template <class Kind>
     void add(std::uint32_t place, Kind& task, const Ends& ends = {}) noexcept {
-        app::TaskSetup setup;
-        setup.in = task.in();
-        setup.in_bytes = Kind::footprint.inputs;
-        setup.out = task.out();
-        setup.out_bytes = app::is_stand_in<typename Kind::Type> ? 0 : Kind::footprint.outputs;
+        app::JobData data;
+        data.in = task.in();
+        data.in_bytes = Kind::footprint.inputs;
+        data.out = task.out();
+        data.out_bytes = app::is_stand_in<typename Kind::Type> ? 0 : Kind::footprint.outputs;
         Member& member = members_[place];
         member.computation = &Kind::computation;
         const app::plan::Task& given = Run::planned(place);
-        this->set_up(place, given, setup, ends, member.runner, member.ring);
+        this->set_up(place, given, data, ends, member.runner, member.ring);
         spm::Entry& entry = table_[place];
         entry = {&given, {Kind::footprint, task.code_image(), task.data_image()}};
         // Cleans the cache: the channel reads these from memory.
@@ -91,17 +91,17 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
         }
     }
     [[nodiscard]] const std::byte* inputs(std::uint32_t /*core*/, std::uint32_t task) noexcept {
-        const app::TaskSetup& setup = members_[task].runner.setup();
-        ThisPort::clean(setup.in, setup.in_bytes);
-        return setup.in;
+        const app::JobData& data = members_[task].runner.data();
+        ThisPort::clean(data.in, data.in_bytes);
+        return data.in;
     }
     [[nodiscard]] std::byte* outputs(std::uint32_t /*core*/, std::uint32_t task) noexcept {
-        std::byte* const out = members_[task].runner.setup().out;
+        std::byte* const out = members_[task].runner.data().out;
         ThisPort::invalidate(out, table_[task].image.size.outputs);
         return out;
     }
     void delivered(std::uint32_t /*core*/, std::uint32_t task) noexcept {
-        ThisPort::invalidate(members_[task].runner.setup().out, table_[task].image.size.outputs);
+        ThisPort::invalidate(members_[task].runner.data().out, table_[task].image.size.outputs);
     }
     // No budget is given, and no job is left before its end.
     void stop_job(std::uint32_t /*core*/, std::uint32_t /*task*/, std::uint32_t /*job*/) noexcept {}
@@ -180,9 +180,9 @@ class ThreePhaseBoard : public CoreRun<Values, tasks, Timer> {
     // An event of the core alone lies with those of its first task.
     [[gnu::cold]] void emit(Event::Kind kind, const spm::Event& event) noexcept {
         Member& member = members_[event.task == spm::no_task ? 0 : event.task];
-        const app::TaskSetup& setup = member.runner.setup();
-        const Event made{event.at,   event.job, kind, event.task == spm::no_task ? Event::none : setup.task,
-                         setup.core, 0};
+        const app::JobData& data = member.runner.data();
+        const Event made{event.at,  event.job, kind, event.task == spm::no_task ? Event::none : data.task,
+                         data.core, 0};
         member.ring.put(app::RecordTable::event, made.task, &made, sizeof made);
     }
     [[gnu::cold]] void unserved(std::uint32_t task, std::uint32_t job) noexcept {

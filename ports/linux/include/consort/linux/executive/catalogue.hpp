@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "consort/app/task_runner.hpp"
+#include "consort/app/job_runner.hpp"
 #include "consort/icc.hpp"
 #include "consort/linux/executive/carrier.hpp"
 #include "consort/linux/executive/channels.hpp"
@@ -146,7 +146,7 @@ struct ServedStep {
     virtual Status poll(std::uint32_t kind, ServingWorker& control, offload::ServedJob& served) noexcept = 0;
 };
 
-struct TaskEntry {
+struct StepEntry {
     std::string name;
     bool stand_in = false;
     TypeInfo in, state, out, constants;
@@ -312,25 +312,27 @@ struct ConstantsOf {
     }
 };
 
+namespace detail {
+template <auto Step, class Maker>
+constexpr auto task_of() {
+    if constexpr (std::is_empty_v<typename Task<Step>::Constants>) {
+        return std::type_identity<Task<Step>>{};
+    } else {
+        return std::type_identity<Task<Step, &Maker::make>>{};
+    }
+}
+}  // namespace detail
+
 // A step's Task with the constants that `Maker::make()` gives, where the step takes some.
 template <auto Step, class Maker = void>
-struct TaskOf {
-    static constexpr auto pick() {
-        if constexpr (std::is_empty_v<typename Task<Step>::Constants>) {
-            return std::type_identity<Task<Step>>{};
-        } else {
-            return std::type_identity<Task<Step, &Maker::make>>{};
-        }
-    }
-    using type = typename decltype(pick())::type;
-};
+using TaskOf = typename decltype(detail::task_of<Step, Maker>())::type;
 
 class Catalogue {
   public:
     // T: consort::Task<&step>, or a struct made of one. `offloaded`: a worker may compute it.
     template <class T, bool offloaded = false>
     void task(const std::string& name) {
-        TaskEntry entry;
+        StepEntry entry;
         entry.name = name;
         entry.stand_in = app::is_stand_in<T>;
         entry.in = type_info<typename T::In>();
@@ -468,7 +470,7 @@ class Catalogue {
         bindings.push_back(std::move(b));
     }
 
-    std::vector<TaskEntry> tasks;
+    std::vector<StepEntry> tasks;
     std::vector<ChannelEntry> channels;
     std::vector<Binding> bindings;
     std::vector<DeviceEntry> devices;
@@ -477,7 +479,7 @@ class Catalogue {
 
   private:
     template <class T>
-    static void add_offload(TaskEntry& entry) {
+    static void add_offload(StepEntry& entry) {
         using C = offload::JobChannels<T>;
         entry.region_bytes = sizeof(typename C::Mail::Shared) + 2 * sizeof(typename C::StateBox::Shared) +
                              std::size_t{4} * line_bytes;

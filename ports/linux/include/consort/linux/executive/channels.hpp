@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "consort/app/channel_ends.hpp"
-#include "consort/app/task_runner.hpp"
+#include "consort/app/job_runner.hpp"
 #include "consort/icc.hpp"
 #include "consort/linux/port.hpp"
 

@@ -90,7 +90,7 @@ class ClusterProcess {
                 member.core = core;
                 member.prepared = std::make_unique<PreparedTask>(*config_, i, *catalogue_, region, devices_,
                                                                  *shared_, nullptr);
-                member.reads.reserve(member.prepared->setup().read_count);
+                member.reads.reserve(member.prepared->data().read_count);
                 members.push_back(std::move(member));
             }
         }
@@ -99,15 +99,13 @@ class ClusterProcess {
         });
         std::vector<SpmStep> list;
         for (Member& member : members) {
-            const plan::Task& given = member.prepared->planned();
-            const TaskConfig& here = member.prepared->config();
-            const TaskEntry& entry = catalogue_->tasks[member.index];
+            const StepEntry& entry = catalogue_->tasks[member.index];
             const std::size_t bytes = std::max<std::size_t>(entry.footprint.data, 64);
             member.state = new_part(bytes);
             entry.fresh_state(member.state.get());
             SpmStep task;
-            task.name = here.name;
-            task.plan = in_ticks(given, here);
+            task.name = entry.name;
+            task.plan = watched(*member.prepared);
             task.image.size = entry.footprint;
             task.image.code = entry.footprint.code != 0 ? entry.constants_image() : nullptr;
             task.image.data = entry.footprint.data != 0 ? member.state.get() : nullptr;
@@ -117,14 +115,12 @@ class ClusterProcess {
         return list;
     }
 
-    // A row as the kernel reads it. Watched is the budget that was given, however long a stand-in takes.
-    static plan::Task in_ticks(const plan::Task& given, const TaskConfig& here) {
-        plan::Task row = given;
-        row.period = static_cast<app::Time>(ticks_of(given.period));
-        row.deadline = static_cast<app::Time>(ticks_of(given.deadline));
-        row.offset = static_cast<app::Time>(ticks_of(given.offset));
-        row.wcet = static_cast<app::Time>(Clock::from_ns(here.execution_budget_ns));
-        row.on_overrun = here.execution_budget_ns != 0 ? plan::OnOverrun::report : plan::OnOverrun::unwatched;
+    // As the kernel reads it: watched is the budget that was given, however long a stand-in takes.
+    static plan::Task watched(const PreparedTask& task) {
+        plan::Task row = task.row();
+        const std::uint64_t budget_ns = task.config().execution_budget_ns;
+        row.wcet = static_cast<app::Time>(Clock::from_ns(budget_ns));
+        row.on_overrun = budget_ns != 0 ? plan::OnOverrun::report : plan::OnOverrun::unwatched;
         return row;
     }
 
@@ -172,13 +168,13 @@ class ClusterProcess {
     }
 
     const std::byte* gather(Member& member) {
-        const app::TaskSetup& setup = member.prepared->setup();
+        const app::JobData& data = member.prepared->data();
         member.loading = {};
         member.loading.at = Clock::now();
-        if (setup.rows != nullptr) {
-            member.loading.input = static_cast<std::uint32_t>(member.loads % setup.row_count);
-            std::memcpy(setup.in, setup.rows + member.loading.input * std::uint64_t{setup.in_bytes},
-                        setup.in_bytes);
+        if (data.rows != nullptr) {
+            member.loading.input = static_cast<std::uint32_t>(member.loads % data.row_count);
+            std::memcpy(data.in, data.rows + member.loading.input * std::uint64_t{data.in_bytes},
+                        data.in_bytes);
             // A task with state has one job in flight: nothing of it is being moved now.
             if (member.loading.input == 0 && member.loads != 0) {
                 catalogue_->tasks[member.index].fresh_state(member.state.get());
@@ -188,15 +184,15 @@ class ClusterProcess {
         const std::uint64_t job = member.loads + member.lost;
         ++member.loads;
         member.reads.clear();
-        for (std::uint32_t i = 0; i < setup.read_count; ++i) {
-            const app::ReadEnd& end = setup.reads[i];
+        for (std::uint32_t i = 0; i < data.read_count; ++i) {
+            const app::ReadEnd& end = data.reads[i];
             const Ticks as_of = end.logical ? release_of(member, job) : member.loading.at;
-            const Transferred moved = end.read(end.self, setup.in + end.offset, as_of);
+            const Transferred moved = end.read(end.self, data.in + end.offset, as_of);
             if (end.channel != app::no_channel) {
                 member.reads.push_back(operation(member, end.channel, moved));
             }
         }
-        return setup.in;
+        return data.in;
     }
 
     static Operation operation(const Member& member, std::uint16_t channel, const Transferred& moved) {
@@ -317,7 +313,7 @@ class ClusterProcess {
         if (done.job >= planned_jobs(member.prepared->planned(), config_->duration())) {
             return;
         }
-        const app::TaskSetup& setup = member.prepared->setup();
+        const app::JobData& data = member.prepared->data();
         const Kept& kept = member.in_flight[done.job % member.in_flight.size()];
         Job job{};
         job.release = done.release;
@@ -333,15 +329,15 @@ class ClusterProcess {
         job.task = member.index;
         job.core = member.core;
         job.input = kept.input;
-        if (done.end > done.release + setup.deadline) {
+        if (done.end > done.release + static_cast<Ticks>(member.prepared->row().deadline)) {
             job.status |= job_status::missed;
         }
         if (done.outcome != spm::Outcome::done) {
             job.status |= job_status::aborted | job_status::missed;
         } else {
-            for (std::uint32_t i = 0; i < setup.write_count; ++i) {
-                const app::WriteEnd& end = setup.writes[i];
-                const Transferred moved = end.write(end.self, setup.out + end.offset,
+            for (std::uint32_t i = 0; i < data.write_count; ++i) {
+                const app::WriteEnd& end = data.writes[i];
+                const Transferred moved = end.write(end.self, data.out + end.offset,
                                                     end.logical ? due_of(member, done.job) : done.end);
                 if (end.channel != app::no_channel) {
                     Operation write = operation(member, end.channel, moved);
@@ -351,10 +347,10 @@ class ClusterProcess {
             }
         }
         put(member, app::RecordTable::job, &job, sizeof job);
-        if (setup.out_bytes != 0 && done.outcome == spm::Outcome::done) {
+        if (data.out_bytes != 0 && done.outcome == spm::Outcome::done) {
             const std::uint64_t seq = done.job;
-            rings(member).put(app::RecordTable::output, member.index, &seq, sizeof seq, setup.out,
-                              setup.out_bytes);
+            rings(member).put(app::RecordTable::output, member.index, &seq, sizeof seq, data.out,
+                              data.out_bytes);
         }
     }
 

@@ -30,6 +30,18 @@ namespace plan = app::plan;
 [[nodiscard]] inline Ticks ticks_of(app::Time ps) {
     return Clock::from_ps(static_cast<std::uint64_t>(ps));
 }
+// A row with its times in ticks of this machine's clock. Of these the next instants are made from the image's
+// own, one by one: a period is not a whole number of them.
+[[nodiscard]] inline plan::Task in_ticks(const plan::Task& row) {
+    plan::Task made = row;
+    for (app::Time* time :
+         {&made.period, &made.extra_gap, &made.offset, &made.jitter, &made.deadline, &made.bcet, &made.wcet,
+          &made.suspension, &made.give_up, &made.send, &made.receive, &made.fallback, &made.request,
+          &made.response, &made.load, &made.unload}) {
+        *time = static_cast<app::Time>(ticks_of(*time));
+    }
+    return made;
+}
 inline constexpr std::uint64_t image_ticks_per_second = 1'000'000'000'000U;
 
 struct CoreConfig {

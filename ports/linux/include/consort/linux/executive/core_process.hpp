@@ -98,10 +98,10 @@ class CoreProcess {
         name_crashes();
         prepare(region);
         if (config_->changes_modes()) {
-            std::vector<std::unique_ptr<TaskMember>> members;
+            std::vector<std::unique_ptr<ChangingMember>> members;
             for (auto& task : tasks_) {
                 members.push_back(
-                    std::make_unique<TaskMember>(*config_, index_, *task, *shared_, *hand_overs_));
+                    std::make_unique<ChangingMember>(*config_, index_, *task, *shared_, *hand_overs_));
             }
             run_members(members);
         } else {

@@ -93,7 +93,7 @@ inline nlohmann::json plan_layouts() {
 
 inline nlohmann::json describe(const Catalogue& catalogue) {
     nlohmann::json tasks = nlohmann::json::array();
-    for (const TaskEntry& task : catalogue.tasks) {
+    for (const StepEntry& task : catalogue.tasks) {
         tasks.push_back({{"name", task.name},
                          {"in", to_json(task.in)},
                          {"state", to_json(task.state)},
@@ -131,7 +131,7 @@ inline void write_parts(const Catalogue& catalogue, const std::filesystem::path&
         }
     };
     for (std::size_t i = 0; i < catalogue.tasks.size(); ++i) {
-        const TaskEntry& task = catalogue.tasks[i];
+        const StepEntry& task = catalogue.tasks[i];
         std::vector<std::byte> state(task.footprint.data);
         task.fresh_state(state.data());
         write(i, "constants", task.constants_image(), task.footprint.code);

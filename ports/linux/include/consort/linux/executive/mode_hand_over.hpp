@@ -27,9 +27,9 @@ class HandOverMemory {
   public:
     HandOverMemory(const RunConfig& config, const Catalogue& catalogue) {
         for (std::size_t i = 0; i < config.tasks.size(); ++i) {
-            Task task;
-            task.sides = sides_of(config, i);
-            if (task.sides.size() > 1) {
+            Sides task;
+            task.cores = sides_of(config, i);
+            if (task.cores.size() > 1) {
                 task.words = words_of(catalogue, catalogue.tasks[i]);
                 task.memory = std::make_unique<SharedMemory>(SharedMemory::anonymous(
                     "consort-hand-over", migrate::shared_words(task.words) * sizeof(std::uint32_t)));
@@ -39,7 +39,7 @@ class HandOverMemory {
     }
     // The core that has the task in the first mode that has it, and the other one; one where it never moves.
     [[nodiscard]] const std::vector<std::uint16_t>& sides(std::size_t task) const {
-        return tasks_[task].sides;
+        return tasks_[task].cores;
     }
     [[nodiscard]] std::uint32_t words(std::size_t task) const { return tasks_[task].words; }
     [[nodiscard]] migrate::WordsAt memory(std::size_t task) const {
@@ -47,8 +47,9 @@ class HandOverMemory {
     }
 
   private:
-    struct Task {
-        std::vector<std::uint16_t> sides;
+    // Of a task: the cores that release it, and what they hand over through.
+    struct Sides {
+        std::vector<std::uint16_t> cores;
         std::uint32_t words = 0;
         std::unique_ptr<SharedMemory> memory;
     };
@@ -68,7 +69,7 @@ class HandOverMemory {
         }
         return found;
     }
-    static std::uint32_t words_of(const Catalogue& catalogue, const TaskEntry& task) {
+    static std::uint32_t words_of(const Catalogue& catalogue, const StepEntry& task) {
         std::size_t bytes = task.state.bytes + task.in.bytes + task.out.bytes + 2 * sizeof(std::uint64_t) +
                             sizeof(PendingJob);
         for (const Binding& binding : catalogue.bindings) {
@@ -77,13 +78,13 @@ class HandOverMemory {
         return static_cast<std::uint32_t>((bytes + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
     }
 
-    std::vector<Task> tasks_;
+    std::vector<Sides> tasks_;
 };
 
 // One side of it, in the process of one core. Every call is short.
-class TaskHandOver final : public Checkpoint {
+class HandOverSide final : public Checkpoint {
   public:
-    TaskHandOver(const HandOverMemory& all, std::size_t index, std::uint16_t core, PreparedTask& task)
+    HandOverSide(const HandOverMemory& all, std::size_t index, std::uint16_t core, PreparedTask& task)
         : moves_(all.sides(index).size() > 1),
           side_(moves_ && all.sides(index)[1] == core ? 1 : 0),
           task_(&task),
@@ -95,8 +96,8 @@ class TaskHandOver final : public Checkpoint {
         }
         task.commit_to(*this);
     }
-    TaskHandOver(const TaskHandOver&) = delete;
-    TaskHandOver& operator=(const TaskHandOver&) = delete;
+    HandOverSide(const HandOverSide&) = delete;
+    HandOverSide& operator=(const HandOverSide&) = delete;
 
     [[nodiscard]] bool mine() const noexcept { return !moves_ || hand_over_.owns(); }
     // The task is the other side's from now on.

@@ -63,10 +63,10 @@ class LastingMember {
 };
 
 // A task of a run that goes from mode to mode.
-class TaskMember {
+class ChangingMember {
   public:
-    TaskMember(const RunConfig& config, std::uint16_t core, PreparedTask& task, SharedRun& shared,
-               const HandOverMemory& memory)
+    ChangingMember(const RunConfig& config, std::uint16_t core, PreparedTask& task, SharedRun& shared,
+                   const HandOverMemory& memory)
         : config_(&config),
           core_(core),
           task_(&task),
@@ -161,7 +161,7 @@ class TaskMember {
     }
 
     // Ends waits for releases.
-    [[nodiscard]] const TaskMember& call() const noexcept { return *this; }
+    [[nodiscard]] const ChangingMember& call() const noexcept { return *this; }
 
   private:
     // The core that releases the task in the mode of a step; none: it rests.
@@ -218,7 +218,8 @@ class TaskMember {
         const Job& job = task_->runner().job();
         const bool waits = task_->publishes_at_deadline() && job.release != 0 &&
                            (job.status & (job_status::held | job_status::unserved)) == 0;
-        line_->published.store(waits ? job.release + task_->setup().deadline : 0, std::memory_order_relaxed);
+        line_->published.store(waits ? job.release + static_cast<Ticks>(task_->row().deadline) : 0,
+                               std::memory_order_relaxed);
     }
     [[nodiscard]] Ticks idle() const noexcept {
         return member_.step().release - ticks_of(config_->image.head().agreement);
@@ -253,7 +254,7 @@ class TaskMember {
     SharedRun* shared_;
     TaskLine* line_;
     const std::vector<std::uint16_t>* sides_;
-    TaskHandOver hand_over_;
+    HandOverSide hand_over_;
     ModeSteps::Member member_;
     Ticks release_ = 0;
     std::uint32_t entered_ = 0;

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "consort/app/job_runner.hpp"
 #include "consort/app/release.hpp"
-#include "consort/app/task_runner.hpp"
 #include "consort/linux/executive/arrivals.hpp"
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/config.hpp"
@@ -171,6 +171,7 @@ class PreparedTask {
         : run_(&config),
           config_(&config.tasks[index]),
           plan_(&config.image.task(any_mode(config, index), index)),
+          in_ticks_(in_ticks(*plan_)),
           entry_(&catalogue.tasks[index]),
           index_(index),
           shared_(&shared),
@@ -180,41 +181,37 @@ class PreparedTask {
           out_(new_part(entry_->out.bytes)),
           draw_(config.image.head().run.seed, index),
           dies_(config, index) {
-        app::TaskSetup setup;
-        setup.task = index;
-        setup.core = static_cast<std::uint16_t>(plan_->core);
-        const bool waits_for_slot = config.policy(plan_->core) == plan::Policy::three_phase;
-        setup.period = waits_for_slot ? ~Ticks{0} : ticks_of(plan_->period);
-        setup.deadline = ticks_of(plan_->deadline);
-        setup.give_up = ticks_of(plan_->give_up);
-        setup.on_miss = plan_->on_miss;
-        setup.in = in_.get();
-        setup.in_bytes = entry_->in.bytes;
-        setup.out = out_.get();
-        setup.out_bytes = entry_->stand_in ? 0 : entry_->out.bytes;
+        app::JobData data;
+        data.plan = &in_ticks_;
+        data.task = index;
+        data.core = static_cast<std::uint16_t>(plan_->core);
+        data.in = in_.get();
+        data.in_bytes = entry_->in.bytes;
+        data.out = out_.get();
+        data.out_bytes = entry_->stand_in ? 0 : entry_->out.bytes;
         if (!config_->input_file.empty()) {
-            rows_ = read_rows(config_->input_file, setup.in_bytes);
-            setup.rows = rows_->data();
-            setup.row_count = rows_->size() / setup.in_bytes;
+            rows_ = read_rows(config_->input_file, data.in_bytes);
+            data.rows = rows_->data();
+            data.row_count = rows_->size() / data.in_bytes;
         }
         bind(config, catalogue, region, devices);
-        setup.reads = reads_.data();
-        setup.read_count = static_cast<std::uint32_t>(reads_.size());
+        data.reads = reads_.data();
+        data.read_count = static_cast<std::uint32_t>(reads_.size());
         all_writes_ = writes_;
-        setup.writes = writes_.data();
-        setup.write_count = static_cast<std::uint32_t>(writes_.size());
+        data.writes = writes_.data();
+        data.write_count = static_cast<std::uint32_t>(writes_.size());
         if (control != nullptr) {
             remote_ = entry_->master(region, entry_->name, *control, plan_->on_miss);
-            setup.computation = {this, &begin_remote, &finish_remote};
+            data.computation = {this, &begin_remote, &finish_remote};
         }
         take_levels(any_mode(config, index));
         if (control == nullptr || config.changes_modes()) {
             local_ = local_step(catalogue);
         }
         if (control == nullptr) {
-            setup.computation = {this, &begin_local, &finish_local};
+            data.computation = {this, &begin_local, &finish_local};
         }
-        runner_ = app::TaskRunner<LinuxPort>(setup, record_);
+        runner_ = app::JobRunner<LinuxPort>(data, record_);
     }
     PreparedTask(const PreparedTask&) = delete;
     PreparedTask& operator=(const PreparedTask&) = delete;
@@ -233,8 +230,8 @@ class PreparedTask {
                 distances_.push_back(static_cast<app::Time>(ticks_of(least)));
             }
             arrivals_ = {shared_->arrivals[index_],
-                         ticks_of(plan_->period),
-                         ticks_of(plan_->jitter),
+                         static_cast<Ticks>(in_ticks_.period),
+                         static_cast<Ticks>(in_ticks_.jitter),
                          {distances_.data(), distances_.size()}};
         } else if (plan_->extra_gap == 0) {
             jobs_ = first_job + planned_jobs(*plan_, duration);
@@ -247,6 +244,7 @@ class PreparedTask {
     // Takes up the task as it is in the mode that is entered, and in which it does not rest.
     void enter(std::uint32_t mode) noexcept {
         plan_ = &run_->image.task(mode, index_);
+        in_ticks_ = in_ticks(*plan_);
         take_levels(mode);
         discard_for(mode);
         writes_.clear();
@@ -271,9 +269,8 @@ class PreparedTask {
         at_worker_ = away;
         const app::Computation here{this, &begin_local, &finish_local};
         const app::Computation there{this, &begin_remote, &finish_remote};
-        runner_.enter(static_cast<std::uint16_t>(plan_->core), ticks_of(plan_->period),
-                      ticks_of(plan_->deadline), ticks_of(plan_->give_up), plan_->on_miss,
-                      away ? there : here, static_cast<std::uint32_t>(writes_.size()));
+        runner_.enter(static_cast<std::uint16_t>(plan_->core), away ? there : here,
+                      static_cast<std::uint32_t>(writes_.size()));
         if (stand_in_ != nullptr) {
             stand_in_->enter(*plan_);
         }
@@ -352,6 +349,8 @@ class PreparedTask {
     [[nodiscard]] const TaskConfig& config() const noexcept { return *config_; }
     // As it is in the present mode.
     [[nodiscard]] const plan::Task& planned() const noexcept { return *plan_; }
+    // The same, in ticks of this machine's clock.
+    [[nodiscard]] const plan::Task& row() const noexcept { return in_ticks_; }
     // The kernel's priorities above the run's base: larger is more urgent.
     [[nodiscard]] int level() const noexcept { return level_; }
     [[nodiscard]] int threshold_level() const noexcept { return threshold_level_; }
@@ -368,7 +367,7 @@ class PreparedTask {
         return by_arrivals() ? arrivals_.actual() : tick_of(releases_.actual());
     }
     [[nodiscard]] Ticks absolute_deadline() const noexcept {
-        return by_arrivals() ? arrivals_.nominal() + ticks_of(plan_->deadline)
+        return by_arrivals() ? arrivals_.nominal() + static_cast<Ticks>(in_ticks_.deadline)
                              : tick_of(releases_.nominal() + plan_->deadline);
     }
     // By arrivals: at the run's end, once nothing that came before it is left.
@@ -418,11 +417,11 @@ class PreparedTask {
         return go_on;
     }
 
-    [[nodiscard]] app::TaskRunner<LinuxPort>& runner() noexcept { return runner_; }
+    [[nodiscard]] app::JobRunner<LinuxPort>& runner() noexcept { return runner_; }
     [[nodiscard]] app::RingWriter& record() noexcept { return record_; }
     // True if a job may sleep: for its worker's answer.
     [[nodiscard]] bool sleeps() const noexcept { return sleeps_; }
-    [[nodiscard]] const app::TaskSetup& setup() const noexcept { return runner_.setup(); }
+    [[nodiscard]] const app::JobData& data() const noexcept { return runner_.data(); }
     [[nodiscard]] std::byte* in() noexcept { return in_.get(); }
     [[nodiscard]] std::byte* out() noexcept { return out_.get(); }
 
@@ -563,7 +562,7 @@ class PreparedTask {
     void leave_rows_out() noexcept {
         if (input_step_ != 1 && rows_ != nullptr) {
             std::uint64_t& row = runner_.executed();
-            row += RowSteps::left_out(row + 1, setup().row_count, input_step_);
+            row += RowSteps::left_out(row + 1, data().row_count, input_step_);
         }
     }
 
@@ -617,7 +616,8 @@ class PreparedTask {
     const RunConfig* run_;
     const TaskConfig* config_;
     const plan::Task* plan_;
-    const TaskEntry* entry_;
+    plan::Task in_ticks_;  // the same
+    const StepEntry* entry_;
     std::uint16_t index_;
     SharedRun* shared_;
     TaskLine* line_;
@@ -647,7 +647,7 @@ class PreparedTask {
     bool sleeps_ = false;
     bool worker_sleeps_ = false;
     std::uint32_t answers_before_ = 0;
-    app::TaskRunner<LinuxPort> runner_;
+    app::JobRunner<LinuxPort> runner_;
     app::Releases releases_;
     std::vector<app::Time> distances_;  // in the clock's ticks
     ArrivalReleases arrivals_;

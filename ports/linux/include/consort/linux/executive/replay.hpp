@@ -139,7 +139,7 @@ class Replay {
     };
 
     struct Replayed {
-        const TaskEntry* entry = nullptr;
+        const StepEntry* entry = nullptr;
         const TaskConfig* config = nullptr;
         bool predictable = true;  // at all
         bool known = true;        // at present: no output was held since the last reset

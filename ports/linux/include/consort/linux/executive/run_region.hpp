@@ -41,7 +41,7 @@ class RunRegion {
     [[nodiscard]] std::size_t region_bytes() const {
         std::size_t bytes = 65536;
         std::size_t leaves = 0;
-        for (const TaskEntry& task : catalogue_.tasks) {
+        for (const StepEntry& task : catalogue_.tasks) {
             bytes += task.region_bytes;
             leaves += task.region_leaves;
         }
@@ -58,7 +58,7 @@ class RunRegion {
 
     void make_region() {
         std::size_t leaves = 64;
-        for (const TaskEntry& task : catalogue_.tasks) {
+        for (const StepEntry& task : catalogue_.tasks) {
             leaves += task.region_leaves;
         }
         for (const ChannelEntry& channel : catalogue_.channels) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tasks of a core that releases them: computed there, or by a worker.
+// The steps of a core that releases their tasks: computed there, or by a worker.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
-#include "consort/app/task_runner.hpp"
+#include "consort/app/job_runner.hpp"
 #include "consort/bare/offload.hpp"
 #include "consort/bare/program.hpp"
 #include "consort/task/step.hpp"
 
 namespace consort::bare {
 
-using Runner = app::TaskRunner<ThisPort>;
+using Runner = app::JobRunner<ThisPort>;
 
 // Memory of an object that is made when the program begins: nothing runs constructors of global objects.
 template <class T>
@@ -34,14 +34,14 @@ class Storage {
 // A step on the core that releases it. `number`: the task's in the plan, which tells the functions of its job
 // from those of others (python/consort/board/stack.py).
 template <class T, unsigned number>
-class LocalTask {
+class LocalStep {
   public:
     using Type = T;
     static constexpr bool leaves = false;
 
     // A job of `self`, from its first input to its record. False: the run is to end.
     static bool computation(void* self, Runner& runner) noexcept {
-        auto& task = *static_cast<LocalTask*>(self);
+        auto& task = *static_cast<LocalStep*>(self);
         if (runner.start()) {
             task.state_ = typename T::State{};
         }
@@ -63,32 +63,32 @@ class LocalTask {
 // as a spinning master does in the analysis; what is more urgent preempts it where there is an interrupt.
 // That of a master that sleeps is two parts, and the core executes other jobs in between.
 template <class T, unsigned number, bool sleeps>
-class OffloadedTask {
+class OffloadedStep {
   public:
     using Type = T;
     // Whether its jobs leave the core while they wait.
     static constexpr bool leaves = sleeps;
 
     // All outlive this. `worker`: the number of its core in the plan.
-    OffloadedTask(const Channels<T>& channels, Control::Master& control, OnMiss policy,
+    OffloadedStep(const Channels<T>& channels, Control::Master& control, OnMiss policy,
                   std::uint32_t worker) noexcept
         : master_(channels, control, policy), worker_(worker) {}
 
     // The first part: the request is on its way.
     static void departure(void* self, Runner& runner) noexcept requires(sleeps) {
-        auto& task = *static_cast<OffloadedTask*>(self);
+        auto& task = *static_cast<OffloadedStep*>(self);
         task.here_ = false;
         task.master_.begin(task.in_, runner.start());
     }
     // True if the answer is there, or none is awaited.
     static bool answered(void* self) noexcept requires(sleeps) {
-        auto& task = *static_cast<OffloadedTask*>(self);
+        auto& task = *static_cast<OffloadedStep*>(self);
         task.here_ = task.master_.answered();
         return task.here_;
     }
     // The job, or its second part: the answer is there, or is given up. False: the run is to end.
     static bool computation(void* self, Runner& runner) noexcept {
-        auto& task = *static_cast<OffloadedTask*>(self);
+        auto& task = *static_cast<OffloadedStep*>(self);
         if constexpr (!sleeps) {
             task.master_.begin(task.in_, runner.start());
         }

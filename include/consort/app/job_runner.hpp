@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One task of the executive on the core that releases it: reads its channels, computes or has computed,
-// writes its channels, records. What releases the task and what dispatches it lie outside; so the same
+// Runs the jobs of a task on the core that releases it: reads its channels, computes or has computed, writes
+// its channels, records. What releases the task and what dispatches it lie outside; so the same
 // runner serves threads under a preemptive kernel, a dispatcher on bare metal and virtual time.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "consort/app/plan.hpp"
 #include "consort/app/ring.hpp"
 #include "consort/offload/master.hpp"
 #include "consort/port.hpp"
@@ -53,13 +54,11 @@ struct Computation {
     bool (*finish)(void* self, std::byte* out, Ticks give_up, Job& job) noexcept;
 };
 
-struct TaskSetup {
+// What the jobs of a task move and compute. When, and what becomes of late ones, says its row.
+struct JobData {
+    const plan::Task* plan = nullptr;  // in the port's ticks; it may be another one in another mode
     std::uint16_t task = 0;
     std::uint16_t core = 0;
-    Ticks period = 0;  // ~0: no start is late; a load waits for its slot by design
-    Ticks deadline = 0;
-    Ticks give_up = 0;  // after the release: an offloaded job's answer is awaited no longer
-    OnMiss on_miss = OnMiss::hold_last_output;
     // Recorded inputs, one row a job, from the first again at the end, with the state reset. May be null.
     const std::byte* rows = nullptr;
     std::uint64_t row_count = 0;
@@ -75,29 +74,24 @@ struct TaskSetup {
 };
 
 template <Port P>
-class TaskRunner {
+class JobRunner {
   public:
-    TaskRunner() = default;
-    TaskRunner(const TaskSetup& setup, RingWriter& record) noexcept
-        : setup_(setup), record_(&record), takes_inputs_(setup.rows != nullptr || setup.read_count != 0) {}
+    JobRunner() = default;
+    JobRunner(const JobData& data, RingWriter& record) noexcept
+        : data_(data), record_(&record), takes_inputs_(data.rows != nullptr || data.read_count != 0) {}
 
-    // Takes up the values of another mode; between two jobs. `write_count`: the first writes, which are those
-    // of the mode.
-    void enter(std::uint16_t core, Ticks period, Ticks deadline, Ticks give_up, OnMiss on_miss,
-               const Computation& computation, std::uint32_t write_count) noexcept {
-        setup_.computation = computation;
-        setup_.write_count = write_count;
-        setup_.core = core;
-        setup_.period = period;
-        setup_.deadline = deadline;
-        setup_.give_up = give_up;
-        setup_.on_miss = on_miss;
+    // Between two jobs: the row is of another mode from now on. `write_count`: the first writes, which are
+    // those of the mode.
+    void enter(std::uint16_t core, const Computation& computation, std::uint32_t write_count) noexcept {
+        data_.computation = computation;
+        data_.write_count = write_count;
+        data_.core = core;
     }
 
     // True if a release can no longer be served: a whole period, or a later deadline, has passed.
     [[nodiscard]] bool passed(Ticks release, Ticks now) const noexcept {
-        const Ticks limit = setup_.period > setup_.deadline ? setup_.period : setup_.deadline;
-        return now > release + limit;
+        const Time limit = row().period > row().deadline ? row().period : row().deadline;
+        return now > release + static_cast<Ticks>(limit);
     }
 
     // The job's first half: its inputs are read, and sent away if it is offloaded.
@@ -107,7 +101,7 @@ class TaskRunner {
         prepare(release, ready, due, seq);
         job_.start = P::now();
         const bool reset = start();
-        setup_.computation.begin(setup_.computation.self, setup_.in, reset, job_);
+        data_.computation.begin(data_.computation.self, data_.in, reset, job_);
     }
     // The same in two, for a core that computes its tasks itself: what is known before the job begins, and,
     // once `start` of job() is set, its inputs. True: the state is to be reset.
@@ -117,24 +111,24 @@ class TaskRunner {
         job_.release = release;
         job_.ready = ready;
         job_.seq = seq;
-        job_.task = setup_.task;
-        job_.core = setup_.core;
+        job_.task = data_.task;
+        job_.core = data_.core;
     }
     [[nodiscard]] bool start() noexcept { return takes_inputs_ && take_inputs(); }
 
     // The second half: its outputs are there, written and recorded. False: the run is to end.
     bool finish() noexcept {
-        const bool go_on = setup_.computation.finish(setup_.computation.self, setup_.out, give_up(), job_);
+        const bool go_on = data_.computation.finish(data_.computation.self, data_.out, give_up(), job_);
         return ended(go_on);
     }
     // The outputs are there; `go_on`: the computation's word. False: the run is to end.
     bool ended(bool go_on) noexcept {
         complete(P::now());
         // The master decides this for an offloaded task; a local one that is late ends the run as well.
-        return go_on && (setup_.on_miss != OnMiss::stop || (job_.status & job_status::missed) == 0);
+        return go_on && (row().on_miss != OnMiss::stop || (job_.status & job_status::missed) == 0);
     }
     // When the answer to the job in hand is awaited no longer.
-    [[nodiscard]] Ticks give_up() const noexcept { return job_.release + setup_.give_up; }
+    [[nodiscard]] Ticks give_up() const noexcept { return job_.release + static_cast<Ticks>(row().give_up); }
 
     // Takes the master's report on the job under way, which a worker computed. `lost`: the event where this
     // job is the first to find the worker lost. False: the run is to end.
@@ -172,13 +166,13 @@ class TaskRunner {
         record_->hold();
         const Ticks visible = due_;
         const Ticks released = job_.ready > job_.release ? job_.ready : job_.release;
-        if (job_.start > released && job_.start - released > setup_.period / 10) {
+        if (job_.start > released && job_.start - released > static_cast<Ticks>(row().period) / 10) {
             job_.status |= job_status::late_release;
         }
         write_outputs(finish);
         // The compiler may not move an output's store behind the time stamp.
-        asm volatile("" ::"r"(setup_.out) : "memory");
-        job_.finish = setup_.write_count != 0 ? P::now() : finish;
+        asm volatile("" ::"r"(data_.out) : "memory");
+        job_.finish = data_.write_count != 0 ? P::now() : finish;
         if ((job_.status & job_status::held) != 0 || job_.finish > visible) {
             job_.status |= job_status::missed;
         }
@@ -206,46 +200,46 @@ class TaskRunner {
         job_.release = release;
         job_.ready = ready;
         job_.seq = seq;
-        job_.task = setup_.task;
-        job_.core = setup_.core;
+        job_.task = data_.task;
+        job_.core = data_.core;
         job_.status = job_status::missed | job_status::unserved;
-        record_->put(RecordTable::job, setup_.task, &job_, sizeof job_);
+        record_->put(RecordTable::job, data_.task, &job_, sizeof job_);
     }
 
     [[gnu::cold]] void event(Event::Kind kind, std::uint64_t value) noexcept {
-        const Event made{P::now(), value, kind, setup_.task, setup_.core, 0};
-        record_->put(RecordTable::event, setup_.task, &made, sizeof made);
+        const Event made{P::now(), value, kind, data_.task, data_.core, 0};
+        record_->put(RecordTable::event, data_.task, &made, sizeof made);
     }
 
     // How many jobs were executed, with the rows of recorded inputs that were left out: the next job's row.
     [[nodiscard]] std::uint64_t& executed() noexcept { return executed_; }
     [[nodiscard]] const Job& job() const noexcept { return job_; }
     [[nodiscard]] Job& job() noexcept { return job_; }
-    [[nodiscard]] const TaskSetup& setup() const noexcept { return setup_; }
+    [[nodiscard]] const JobData& data() const noexcept { return data_; }
 
   private:
+    [[nodiscard]] const plan::Task& row() const noexcept { return *data_.plan; }
     // Out of line: a task without inputs begins sooner.
     [[gnu::noinline]] bool take_inputs() noexcept {
         bool reset = false;
-        if (setup_.rows != nullptr) {
-            job_.input = static_cast<std::uint32_t>(executed_ % setup_.row_count);
-            std::memcpy(setup_.in, setup_.rows + job_.input * std::uint64_t{setup_.in_bytes},
-                        setup_.in_bytes);
+        if (data_.rows != nullptr) {
+            job_.input = static_cast<std::uint32_t>(executed_ % data_.row_count);
+            std::memcpy(data_.in, data_.rows + job_.input * std::uint64_t{data_.in_bytes}, data_.in_bytes);
             reset = job_.input == 0 && executed_ != 0;
         }
-        for (std::uint32_t i = 0; i < setup_.read_count; ++i) {
-            const ReadEnd& end = setup_.reads[i];
+        for (std::uint32_t i = 0; i < data_.read_count; ++i) {
+            const ReadEnd& end = data_.reads[i];
             note(end.channel,
-                 end.read(end.self, setup_.in + end.offset, end.logical ? job_.release : job_.start));
+                 end.read(end.self, data_.in + end.offset, end.logical ? job_.release : job_.start));
         }
         return reset;
     }
 
     void write_outputs(Ticks finish) noexcept {
         const Ticks visible = due_;
-        for (std::uint32_t i = 0; i < setup_.write_count; ++i) {
-            const WriteEnd& end = setup_.writes[i];
-            Transferred moved = end.write(end.self, setup_.out + end.offset, end.logical ? visible : finish);
+        for (std::uint32_t i = 0; i < data_.write_count; ++i) {
+            const WriteEnd& end = data_.writes[i];
+            Transferred moved = end.write(end.self, data_.out + end.offset, end.logical ? visible : finish);
             if (end.logical && finish > visible && moved.kind == Operation::write) {
                 moved.kind = Operation::write_late;
             }
@@ -254,10 +248,10 @@ class TaskRunner {
     }
 
     void put_job() noexcept {
-        record_->put(RecordTable::job, setup_.task, &job_, sizeof job_);
-        if (setup_.out_bytes != 0) {
+        record_->put(RecordTable::job, data_.task, &job_, sizeof job_);
+        if (data_.out_bytes != 0) {
             const std::uint64_t seq = job_.seq;
-            record_->put(RecordTable::output, setup_.task, &seq, sizeof seq, setup_.out, setup_.out_bytes);
+            record_->put(RecordTable::output, data_.task, &seq, sizeof seq, data_.out, data_.out_bytes);
         }
     }
 
@@ -268,12 +262,12 @@ class TaskRunner {
         const Operation made{P::now(),
                              moved.sequence,
                              job_.seq,
-                             setup_.task,
+                             data_.task,
                              channel,
                              moved.kind,
                              static_cast<std::uint16_t>(moved.count > 0xffff ? 0xffff : moved.count),
                              0};
-        record_->put(RecordTable::operation, setup_.task, &made, sizeof made);
+        record_->put(RecordTable::operation, data_.task, &made, sizeof made);
         if (moved.kind == Operation::write_dropped) {
             event(Event::queue_full, channel);
         } else if (moved.kind == Operation::write_late) {
@@ -285,7 +279,7 @@ class TaskRunner {
         }
     }
 
-    TaskSetup setup_{};
+    JobData data_{};
     RingWriter* record_ = nullptr;
     bool takes_inputs_ = false;
     Job job_{};
