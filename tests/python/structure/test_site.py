@@ -39,4 +39,6 @@ def test_each_page_stands_in_the_side_bar_once(tmp_path: Path) -> None:
     listed = [line for line in bar.splitlines() if re.fullmatch(r"[\w/.-]+\.md", line)]
     assert sorted([*listed, "index.md"]) == sorted(made)
     assert listed[0].startswith("docs/tutorial/")
-    assert "```python\nimport consort" in (tmp_path / "docs/tutorial/notebook.md").read_text(encoding="utf-8")
+    assert "```python\nimport consort" in (tmp_path / "docs/tutorial" / "notebook.md").read_text(
+        encoding="utf-8"
+    )
