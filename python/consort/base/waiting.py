@@ -17,17 +17,38 @@ from typing import Any
 Progress = Callable[[str, float | None], None]
 # A bar that is gone at once only flickers.
 BAR_AFTER_S = 2.0
+# How often a line says how far it is, where there is no terminal for a bar.
+LINE_EVERY_S = 30.0
 
 
 def silent(_what: str, _share: float | None) -> None:
     """The progress of an operation that nobody watches."""
 
 
+def _lines() -> Progress:
+    """Lines on standard error now and then, each with the time since the beginning."""
+    began = said = time.monotonic()
+
+    def show(what: str, share: float | None) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - said >= LINE_EVERY_S:
+            said = now
+            done = "" if share is None else f", {share:.0%}"
+            print(f"{now - began:.0f} s: {what}{done}", file=sys.stderr, flush=True)
+
+    return show
+
+
 @contextmanager
-def progress_bar(quiet: bool, *, after: float = BAR_AFTER_S) -> Iterator[Progress]:
-    """A bar on a terminal, once `after` seconds have gone by; `silent` elsewhere, and where `quiet`."""
+def progress_bar(quiet: bool, *, after: float = BAR_AFTER_S, lines: bool = False) -> Iterator[Progress]:
+    """A bar on a terminal, once `after` seconds have gone by; `silent` elsewhere, and where `quiet`.
+
+    With `lines` there is a line on standard error each LINE_EVERY_S seconds where no terminal is: of what
+    takes minutes.
+    """
     if quiet or not sys.stderr.isatty():
-        yield silent
+        yield _lines() if lines and not quiet else silent
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn

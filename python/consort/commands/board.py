@@ -275,7 +275,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
     from consort.commands import board_demo as demonstration
     from consort.report.terminal import files_of
 
-    with progress_bar(False) as progress:
+    with progress_bar(False, lines=True) as progress:
         run = demonstration.demo(jobs, messages, root, ["consort", *sys.argv[1:]], progress)
     for line in demonstration.table(run):
         click.echo(line)

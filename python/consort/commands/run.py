@@ -273,7 +273,7 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
     runner = runner_of(system, given)
     runner.refuse(given)
     options = _options(runner, given)
-    with progress_bar(as_json) as progress:
+    with progress_bar(as_json, lines=runner.target == "board") as progress:
         if given["debug"] is not None:
             options = replace(options, configurations=debugged_configuration(system, options, given["debug"]))
         prepared = runner.prepare(system, progress, options)
