@@ -15,8 +15,13 @@ namespace consort::app {
 // A plant P is a Task. Its step number i is made at the logical instant start + i * period, with the command
 // that was visible then: a job's command is visible from its deadline on, whenever it was really computed.
 // So a closed loop gives the same values on every machine, whatever the machine's delays.
-// Clock: from_ns().
-template <class P, class Clock>
+// Clock: from_ns(). After each step Seen is called with the step's logical time since the start [ns] and the
+// plant's state.
+struct NobodySees {
+    template <class State>
+    void operator()(std::uint64_t /*ns*/, const State& /*state*/) const noexcept {}
+};
+template <class P, class Clock, class Seen = NobodySees>
 class Plant {
   public:
     // Before the first release. `period_ns`: of the plant's step.
@@ -31,6 +36,7 @@ class Plant {
         while (next_ <= instant) {
             take_commands(next_);
             P::step(in_, state_, out_);
+            seen_(steps_ * period_ns_, state_);
             next_ = start_ + Clock::from_ns(++steps_ * period_ns_);
         }
         return out_;
@@ -60,6 +66,9 @@ class Plant {
     void write_as(const Member& from, std::size_t offset, Ticks visible) noexcept {
         command(&from, offset, sizeof from, visible);
     }
+
+  protected:
+    [[no_unique_address]] Seen seen_{};
 
   private:
     struct Command {

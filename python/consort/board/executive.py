@@ -23,13 +23,14 @@ from consort.board.extras import extra_numbers
 from consort.board.placement import Placement
 from consort.board.policies import THREE_PHASE
 from consort.board.programs import CORE_VALUES, TASK_VALUES, Programs
-from consort.board.recorded import Recorded, numbered
+from consort.board.recorded import Recorded
 from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
 from consort.board.token import check_undisturbed
 from consort.board.window import ALIGNMENT, Window, WindowIsFull, region_bytes, up
 from consort.model.kinds import STAND_IN
 from consort.plan import PlannedTask
+from consort.record.outputs import numbered
 from consort.run.collect import output_dtype
 from consort.run.plan_image import Clock, board_image
 

@@ -23,12 +23,13 @@ from consort.board.executive import Request
 from consort.board.kernel_order import ORDINARY, board_events, compared_until, first_difference, slots_of
 from consort.board.kernel_plan import KernelPlan, KernelPrograms, kernel_plan, row_of
 from consort.board.messages import failures, section
-from consort.board.recorded import Recorded, numbered
+from consort.board.recorded import Recorded
 from consort.board.scratchpad import KernelResult, run_kernel
 from consort.board.session import Board
 from consort.judge import Expected
 from consort.judge.outputs import distance, flattened
 from consort.plan import ModePlans
+from consort.record.outputs import numbered
 from consort.record.raw import write_manifest, write_table
 from consort.record.status import EVENTS, NONE, STATUS
 from consort.run.collect import expected_outputs, output_dtype, replay_command

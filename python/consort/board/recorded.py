@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.record.outputs import column_name
-
 
 @dataclass(frozen=True)
 class Recorded:
@@ -38,16 +36,3 @@ class Recorded:
     # Why the run fails beside what the record shows, and tables for its report.
     findings: tuple[str, ...] = ()
     sections: tuple[Mapping[str, Any], ...] = ()
-
-
-def numbered(out: np.dtype[Any]) -> np.dtype[Any]:
-    """A task's output as a board keeps it: the job's number before the members, each element by itself."""
-    members: Mapping[str, Any] = out.fields or {}
-    fields = [("seq", np.dtype("<u8"), 0)]
-    for name in out.names or ():
-        of, offset = members[name][:2]
-        for number, index in enumerate(np.ndindex(of.shape)):
-            element = "_".join([column_name(name), *map(str, index)])
-            fields.append((element, of.base, 8 + offset + number * of.base.itemsize))
-    names, formats, offsets = zip(*fields, strict=True)
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": 8 + out.itemsize})

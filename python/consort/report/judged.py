@@ -30,6 +30,8 @@ TIMELINES = 4
 DRAWN = 12
 # Outputs that are drawn beside the expected ones: so many jobs of so many members.
 OUTPUT_JOBS, OUTPUT_MEMBERS = 300, 4
+# Members of a plant's state that are drawn.
+STATE_MEMBERS = 8
 # Clocks that say nothing of the time of hardware.
 UNTIMED = ("counted", "emulated")
 
@@ -218,6 +220,29 @@ def outputs(run: Run, configuration: dict[str, Any], index: int) -> list[dict[st
                 "wrong": int(wrong.size),
                 "text": f"jobs {number(int(seq[0]))} to {number(int(seq[-1]))} of {number(rows.num_rows)},"
                 f" members {', '.join(shown)} of {number(len(names))}",
+            }
+        )
+    return made
+
+
+def plants(run: Run, configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
+    """The state of each plant over its logical time."""
+    made: list[dict[str, Any]] = []
+    for table in configuration["tables"]:
+        if not table.startswith("plant-"):
+            continue
+        rows = run.table(configuration["key"], table)
+        names = [name for name in rows.column_names if name != "t_ns"]
+        if rows.num_rows < 2 or not names:
+            continue
+        times = rows["t_ns"].to_numpy().astype(np.float64)
+        values = [(name, rows[name].to_numpy()) for name in names[:STATE_MEMBERS]]
+        ident = f"plant{index}-{len(made)}"
+        made.append(
+            {
+                "name": table.removeprefix("plant-"),
+                "svg": Markup(course_svg(times, values, ident, "logical time since the start")),
+                "left_out": len(names) - len(values),
             }
         )
     return made

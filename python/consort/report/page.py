@@ -230,6 +230,7 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
         "chains": judged.chains(configuration, index),
         "more_chains": max(0, len((configuration.get("verdict") or {}).get("ways", [])) - judged.DRAWN),
         "outputs": judged.outputs(run, configuration, index),
+        "plants": judged.plants(run, configuration, index),
         "timelines": judged.timelines(run, configuration, jobs, index)
         or _timeline(configuration, jobs, index),
         "trace": judged.trace_text(jobs),

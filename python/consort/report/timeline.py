@@ -239,11 +239,16 @@ def chain_svg(way: Mapping[str, Any], bound_ns: float | None, ident: str) -> str
         return inline(figure, ident)
 
 
-def course_svg(times_ns: NDArray[np.float64], members: Sequence[tuple[str, NDArray[Any]]], ident: str) -> str:
-    """Outputs over a whole run, one panel for each member: from the least to the most of each stretch."""
+def course_svg(
+    times_ns: NDArray[np.float64],
+    members: Sequence[tuple[str, NDArray[Any]]],
+    ident: str,
+    label: str = "time of the job's release",
+) -> str:
+    """Values over a whole run, one panel for each member: from the least to the most of each stretch."""
     divisor, unit = _unit_of(float(times_ns[-1] - times_ns[0]))
     starts = np.unique(np.linspace(0, times_ns.size, STRETCHES, endpoint=False).astype(np.int64))
-    # Each band reaches to the next stretch's first job.
+    # Each band reaches to the next stretch's first value.
     at = np.append(times_ns[starts], times_ns[-1]) / divisor
     with mpl.rc_context(RC):
         figure, axes = _panels(len(members))
@@ -253,7 +258,7 @@ def course_svg(times_ns: NDArray[np.float64], members: Sequence[tuple[str, NDArr
             band = [np.append(edge, edge[-1]) for edge in (least, most)]
             axis.fill_between(at, *band, step="post", color=SERIES[1], linewidth=0.9)
             _name_panel(axis, name)
-        axes[-1].set_xlabel(f"time of the job's release [{unit}]")
+        axes[-1].set_xlabel(f"{label} [{unit}]")
         return inline(figure, ident)
 
 

@@ -18,8 +18,11 @@ from consort.base.waiting import Progress, Standstill, silent
 from consort.judge import Expected
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
-from consort.record.raw import MANIFEST
+from consort.record.outputs import numbered
+from consort.record.raw import MANIFEST, RawTable, TableSpec
+from consort.record.raw_writer import write_table
 from consort.record.status import STATUS
+from consort.record.tables import file_name
 from consort.run.data import golden_outputs, struct_dtype
 from consort.run.process import execute, signal_words
 
@@ -151,6 +154,21 @@ def expected_outputs(
         raise ReplayFails(f"the replay {where}{how}: outputs are not checked", golden)
     # Golden outputs come from somebody else's code: where there are some, they say more.
     return {**reference_outputs(raw, made, described), **golden}
+
+
+def plant_tables(raw: Path, described: Mapping[str, Any]) -> dict[str, RawTable]:
+    """The states of each plant in its logical time, as the replay left them; none where it was not made."""
+    found = {}
+    for number, device in enumerate(described["devices"]):
+        file = raw / f"plant-{number}.bin"
+        if not device["state"]["bytes"] or not file.is_file():
+            continue
+        name = f"plant-{file_name(device['name'])}"
+        rows: NDArray[Any] = np.fromfile(file, dtype=numbered(output_dtype(device["state"]), "t_ns"))
+        entry = write_table(raw, name, rows)
+        entry["fields"][0]["unit"] = "ns"
+        found[name] = RawTable(TableSpec.model_validate(entry), rows)
+    return found
 
 
 def reference_outputs(raw: Path, made: Plan, described: Mapping[str, Any]) -> dict[str, Expected]:

@@ -29,7 +29,7 @@ from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import JOBS
 from consort.record.stays import in_modes, stays_of
 from consort.run.bounds import bounds_of
-from consort.run.collect import ReplayFails, expected_outputs
+from consort.run.collect import ReplayFails, expected_outputs, plant_tables
 from consort.run.live import Announcement, announced
 from consort.run.modes import JudgedModes
 from consort.run.options import Options
@@ -190,10 +190,11 @@ def add_judged(
         found = _add_modes(writer, prepared, recording, recording.modes, undecided_above, problems)
     else:
         found = judged(prepared, recording, undecided_above, problems)
+        plants = plant_tables(recording.raw, prepared.described)
         writer.add_configuration(
             recording.key,
             recording.title,
-            found.raw,
+            replace(found.raw, tables={**found.raw.tables, **plants}),
             interference=recording.interference,
             verdict=found.verdict,
         )

@@ -15,6 +15,7 @@ from consort import _engine
 from consort.base.errors import BadInput
 from consort.model import load_system
 from consort.plan import plan, problems_of
+from consort.report.judged import plants
 from consort.run.plan_image import ARRIVAL, EXECUTION
 from consort.simulate.rows import JOBS
 from ruamel.yaml import YAML
@@ -74,6 +75,25 @@ def test_a_system_of_every_kind_holds_its_bounds_and_its_outputs_are_right(mixed
     assert {row.provenance for row in mixed.verdict.rows} == {"simulated"}
     assert mixed.wrong == 0
     assert sum(int(expected.size) for expected in mixed.verdict.expected.values()) > 100
+
+
+def test_the_record_holds_the_plants_state_as_the_commands_moved_it(mixed: Ran) -> None:
+    """mixed::arm once more, in Python; a job's command acts from its deadline on."""
+    key = mixed.run.configurations[0]["key"]
+    torques = mixed.run.table(key, "outputs-control")["torque"].to_pylist()
+    kept = mixed.run.table(key, "plant-arm").to_pylist()
+    period, deadline = 1_000_000, 5_000_000
+    speed = angle = 0
+    expected = []
+    for step in range(len(kept)):
+        at = step * period
+        torque = torques[at // deadline - 1] if at >= deadline else 0
+        speed += torque - (speed >> 3)
+        angle += speed
+        expected.append({"t_ns": at, "speed": speed, "angle": angle})
+    assert len(kept) > 50 and kept == expected and speed != 0
+    (drawn,) = plants(mixed.run, mixed.run.configurations[0], 0)
+    assert drawn["name"] == "arm" and "logical time since the start" in drawn["svg"]
 
 
 def test_its_jobs_are_those_of_the_simulator(mixed: Ran) -> None:

@@ -203,6 +203,7 @@ struct DeviceEntry {
     std::string name;
     bool plant = false;
     std::shared_ptr<Device> (*make)() = nullptr;
+    TypeInfo state{};  // of a plant
 };
 
 // The objects through which a task of one worker is served, under the task's name.
@@ -436,13 +437,14 @@ class Catalogue {
     // P: consort::Task of the plant's step; period and initial state are the configuration's.
     template <class P>
     void plant(const std::string& name) {
-        devices.push_back(
-            {name, true, []() -> std::shared_ptr<Device> { return std::make_shared<Plant<P>>(); }});
+        devices.push_back({name, true,
+                           []() -> std::shared_ptr<Device> { return std::make_shared<Plant<P>>(); },
+                           type_info<typename P::State>()});
     }
     template <class D>
     void driver(const std::string& name) {
         devices.push_back(
-            {name, false, []() -> std::shared_ptr<Device> { return std::make_shared<Driver<D>>(); }});
+            {name, false, []() -> std::shared_ptr<Device> { return std::make_shared<Driver<D>>(); }, {}});
     }
     // D: Plant<P> or Driver<C>.
     template <class D, class Member>

@@ -115,9 +115,17 @@ inline nlohmann::json describe(const Catalogue& catalogue) {
                             {"offset", b.offset},
                             {"bytes", b.bytes}});
     }
-    return {{"tasks", tasks},         {"channels", channels},
-            {"bindings", bindings},   {"record", record_layouts()},
-            {"plan", plan_layouts()}, {"summary", summary_layouts()}};
+    nlohmann::json devices = nlohmann::json::array();
+    for (const DeviceEntry& device : catalogue.devices) {
+        devices.push_back({{"name", device.name}, {"state", to_json(device.state)}});
+    }
+    return {{"tasks", tasks},
+            {"channels", channels},
+            {"bindings", bindings},
+            {"devices", devices},
+            {"record", record_layouts()},
+            {"plan", plan_layouts()},
+            {"summary", summary_layouts()}};
 }
 
 // Writes each task's constants, and its state before the first job: <task>.constants, <task>.state, where

@@ -7,6 +7,8 @@
 // Writes reference-<task>.bin beside the record: rows of {u64 job number, Out}. Left out are jobs whose
 // outputs nobody can predict: of tasks that read a driver or a block's age, and, after an output was held,
 // those until the task's state is reset (the worker may or may not have taken up the job that was given up).
+// And plant-<device>.bin: rows of {u64 ns of logical time, State} of each plant, by its place in the
+// catalogue.
 //
 // For a debugger, one task can be singled out: its steps alone are computed, once each, in this process, up
 // to and with the job in which the run broke off. What it read of others is what they recorded.
@@ -21,6 +23,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -102,6 +105,9 @@ class Replay {
         for (std::size_t i = 0; i < config.tasks.size(); ++i) {
             tasks_.push_back(make(i));
         }
+        if (only_ == all) {
+            keep_states();
+        }
         devices_.begin(start);
     }
 
@@ -172,6 +178,24 @@ class Replay {
     }
 
     static constexpr std::size_t all = ~std::size_t{0};
+    // Of a plant that makes more steps every second one is kept, or every third one, and so on.
+    static constexpr std::int64_t most_states = 100'000;
+
+    void keep_states() {
+        for (std::size_t i = 0; i < catalogue_.devices.size(); ++i) {
+            const DeviceEntry& entry = catalogue_.devices[i];
+            const auto here = std::find(config_.devices.begin(), config_.devices.end(), entry.name);
+            if (!entry.plant || here == config_.devices.end()) {
+                continue;
+            }
+            const auto place = static_cast<std::uint32_t>(here - config_.devices.begin());
+            const std::int64_t steps =
+                config_.duration() / std::max<app::Time>(config_.image.device(place).period, 1);
+            states_.emplace_back(raw_ / ("plant-" + std::to_string(i) + ".bin"), std::ios::binary);
+            devices_.of(entry.name)
+                ->keep_states(states_.back(), static_cast<std::uint64_t>(1 + steps / most_states));
+        }
+    }
 
     static std::size_t task_named(const RunConfig& config, const std::string& name) {
         for (std::size_t i = 0; i < config.tasks.size(); ++i) {
@@ -507,6 +531,7 @@ class Replay {
     const Catalogue& catalogue_;
     std::filesystem::path raw_;
     ReplayPlace at_;
+    std::deque<std::ofstream> states_;  // outlive the plants that write them
     Devices devices_;
     Ticks start_;
     std::size_t only_;
