@@ -19,9 +19,8 @@ from typing import Any
 import click
 
 from consort import __version__
-from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
+from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, visible
 from consort.base.packages import naming_extras
-from consort.base.text import visible
 
 # name -> (module that holds the click command as `command`, one line of help). Loading lazily keeps
 # `consort --help` fast: the plotting and table libraries take over a second to import.

@@ -136,7 +136,8 @@ def flattened(rows: NDArray[np.void]) -> dict[str, NDArray[Any]]:
     columns: dict[str, NDArray[Any]] = {}
     for name in rows.dtype.names or ():
         for column, index in columns_of(name, rows.dtype).items():
-            columns[column] = np.ascontiguousarray(rows[name][(slice(None), *index)])
+            place: tuple[Any, ...] = (slice(None), *index)
+            columns[column] = np.ascontiguousarray(rows[name][place])
     return columns
 
 

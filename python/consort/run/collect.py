@@ -19,8 +19,7 @@ from consort.judge import Expected
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.record.outputs import numbered
-from consort.record.raw import MANIFEST, RawTable, TableSpec
-from consort.record.raw_writer import write_table
+from consort.record.raw import MANIFEST, RawTable, TableSpec, write_table
 from consort.record.status import STATUS
 from consort.record.tables import file_name
 from consort.run.data import golden_outputs, struct_dtype
