@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run.hpp"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "sim/limits.hpp"
 #include "sim/processors.hpp"
@@ -374,10 +380,43 @@ class Simulation {
     ThreePhase<traced> three_phase_;
 };
 
+// Jobs that periods lead to expect: rows that find room need not move while a simulation goes on.
+std::size_t expected_jobs(const System& system, const Settings& settings) {
+    constexpr Time most = 1 << 22;
+    Time jobs = 0;
+    for (const Task& task : system.tasks) {
+        jobs = std::min(most, jobs + (task.period > 0 ? settings.duration / task.period : 0) + 1);
+    }
+    return static_cast<std::size_t>(jobs);
+}
+
+// Room for so many rows, in huge pages where the system has them: a fault for each small page takes as long
+// as the simulation.
+template <class Row>
+void make_room(std::vector<Row>& rows, std::size_t count) {
+    rows.reserve(count);
+#if defined(__linux__)
+    constexpr std::uintptr_t huge = std::uintptr_t{1} << 21U;
+    const auto begin = reinterpret_cast<std::uintptr_t>(rows.data());
+    const std::uintptr_t from = (begin + huge - 1) / huge * huge;
+    const std::uintptr_t end = begin + rows.capacity() * sizeof(Row);
+    if (from < end) {
+        // Advice: without it all is the same.
+        static_cast<void>(::madvise(reinterpret_cast<void*>(from), end - from, MADV_HUGEPAGE));  // NOLINT
+    }
+#endif
+}
+
 template <bool traced>
 Outcome run_as(const System& system, const Settings& settings, Trace* trace, Progress* progress) {
     Outcome outcome;
     outcome.figures.assign(system.tasks.size(), {});
+    if constexpr (traced) {
+        const std::size_t jobs = expected_jobs(system, settings);
+        make_room(trace->jobs, jobs);
+        // A job that is not preempted has one slice.
+        make_room(trace->slices, 2 * jobs);
+    }
     Simulation<traced> simulation(system, settings, outcome.figures, trace, progress);
     for (const Task& task : system.tasks) {
         outcome.next_jobs.push_back(task.first_job);
