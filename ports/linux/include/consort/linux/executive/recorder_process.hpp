@@ -48,7 +48,7 @@ class RecorderProcess {
             files.flush();
             pass_request_on();
             // The rings hold seconds, and a wake-up costs as much as copying some hundred records.
-            timespec time{0, 20'000'000};
+            timespec time{0, wakes_every_ns};
             ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
             const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
             longest_pause_ = std::max(longest_pause_, now - last);
@@ -164,6 +164,7 @@ class RecorderProcess {
     const RunConfig* config_;
     SharedRun* shared_;
     std::filesystem::path raw_;
+    static constexpr long wakes_every_ns = 50'000'000;
     static constexpr std::uint64_t summary_interval_ns = 50'000'000;
 
     std::optional<SummaryPage> summary_;
