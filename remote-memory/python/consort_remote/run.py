@@ -143,6 +143,7 @@ def _pair(
     ids: int = 16,
     more: tuple[Path, ...] = (),
     offsets: int = 28,
+    phys: dict[str, int] | None = None,
 ) -> Path:
     top, source = ("consort_paper_pair", "paper.cpp") if paper else ("consort_remote_pair", "remote.cpp")
     parameters: dict[str, int | str] = {}
@@ -154,6 +155,9 @@ def _pair(
     if phy_width != 128:
         parameters["PhyWidth"] = phy_width
         defines += f" -DPHY_WIDTH={phy_width}"
+    for name, value in (phys or {}).items():
+        parameters[name] = value
+        defines += f" -D{name.upper()}={value}"
     options: list[str] = []
     if (addresses, ids, offsets) != (40, 16, 28):
         root = need_folder("simulating the hardware")
@@ -358,13 +362,21 @@ def combined(board: Board, packetization: str = "compact") -> dict[str, Any]:
     return result
 
 
-def campaign(transactions: int, seed: int = 1) -> dict[str, Any]:
-    """So many transactions over every kind of fault; SystemFails where one is lost, wrong or does not end."""
-    words = ["campaign", str(transactions), str(seed)]
-    result: dict[str, Any] = _run(campaign_program(), words, timeout=24 * 3600)
+# Between the blocks of a campaign: a wire alone; PHYs that pause and give what they kept without gaps; and
+# such PHYs with a clock of their own, behind consort_phy_cdc. The parameters of consort_remote_pair.
+WIRES: dict[str, dict[str, int]] = {"plain": {}, "queue": {"Queue": 16}, "cdc": {"Queue": 16, "Cdc": 1}}
+
+
+def campaign(transactions: int, seed: int = 1, wire: str = "plain", faults: int = 12) -> dict[str, Any]:
+    """So many transactions over every kind of fault; SystemFails where one is lost, wrong or does not end.
+
+    In whole rounds: of each kind so many faults, or stretches of traffic over a wire that harms words.
+    """
+    words = ["campaign", str(transactions), str(seed), str(faults)]
+    result: dict[str, Any] = _run(campaign_program(wire), words, timeout=24 * 3600)
     return result
 
 
-def campaign_program() -> Path:
-    """The simulation of a campaign; the name of its folder has the digest of its sources."""
-    return _pair()
+def campaign_program(wire: str = "plain") -> Path:
+    """The simulation of a campaign over one of WIRES; its folder's name has the digest of its sources."""
+    return _pair(phys=WIRES[wire])

@@ -10,14 +10,15 @@ namespace sim {
 
 class Campaign {
   public:
-    explicit Campaign(std::uint64_t seed) : random_(seed) {}
+    // In a round so many faults of each mode that has such, or stretches of traffic.
+    Campaign(std::uint64_t seed, unsigned faults) : random_(seed), faults_(faults) {}
 
     void run(std::uint64_t transactions) {
         while (finished_ < transactions) round(random_.bits());
         std::printf(
             "{\"transactions\": %llu, \"rounds\": %llu, \"cycles\": %llu, \"beats\": %llu, "
-            "\"corrupted\": %llu, \"modes\": {",
-            say(finished_), say(rounds_), say(cycles_), say(beats_), say(corrupted_));
+            "\"corrupted\": %llu, \"kept\": %llu, \"modes\": {",
+            say(finished_), say(rounds_), say(cycles_), say(beats_), say(corrupted_), say(kept_));
         for (const Mode& mode : modes_)
             std::printf("%s\n\"%s\": {\"transactions\": %llu, \"errors\": %llu, \"faults\": %llu}",
                         &mode == &modes_[0] ? "" : ",", mode.name, say(mode.finished), say(mode.errors),
@@ -61,13 +62,20 @@ class Campaign {
     }
 
   private:
-    static constexpr unsigned kFaults = 12;  // of a mode in a round
     // Registers of times. Most cycles of a fault that ends accesses pass with waiting for these, so most
     // rounds have short ones then. What the link mends needs those that let a frame be lost several times.
     struct Times {
         unsigned ack_timeout, down_after, answer_after;
+
+        [[nodiscard]] Times operator*(unsigned by) const {
+            return {ack_timeout * by, down_after * by, answer_after * by};
+        }
     };
     static constexpr Times kLong{1024, 4096, 3000}, kShort{256, 1200, 1500};
+    // Of PHYs that pause: cycles between two pauses, the longest one, and the period of their clock beside
+    // the blocks' (Pauses).
+    static constexpr unsigned kApart[] = {40, 200, 1000}, kLongest[] = {7, 31, 63};
+    static constexpr unsigned kPeriods[] = {1024, 1031, 1300, 1700};
     struct Mode {
         const char* name;
         Phy phy{};
@@ -129,23 +137,36 @@ class Campaign {
 
     void round(std::uint64_t seed) {
         const unsigned pause = random_.below(3) * 10;
-        const Times& times = random_.chance(75) ? kShort : kLong;
+        const Times& own = random_.chance(75) ? kShort : kLong;
         const auto order = static_cast<Order>(random_.below(4));
         Pair pair({.latency = 17}, {.latency = 12, .spread = 30, .pause_percent = pause, .order = order},
                   pause, seed);
+        // A link keeps up to 512 beats, and acknowledges nothing while it repeats them: its times are longer
+        // than a wire takes for these.
+        unsigned slower = 1;
+        if (kQueue != 0) {
+            const unsigned apart = kApart[random_.below(3)];
+            const unsigned longest = kLongest[random_.below(3)];
+            const unsigned period = kPeriods[random_.below(4)];
+            pair.pause({.chance = 1.0 / apart, .longest = longest, .period = period});
+            slower += period * (2 * apart + longest) / (1024 * 2 * apart);
+        }
+        const Times times = own * slower;
+        const Times relaxed = kLong * slower;
         pair.bring_up();
         Traffic traffic(pair, seed);
         traffic.short_bursts = random_.chance(70);
         for (Mode& mode : modes_) {
             const bool mends = mode.fault == nullptr && mode.reset == nullptr;
-            set_times(pair, mends ? kLong : times);
+            set_times(pair, mends ? relaxed : times);
+            traffic.doing = mode.name;
             const auto finished = traffic.finished;
             const auto errors = traffic.errors;
             Phy phy = mode.phy;
             phy.latency = 17;
             pair.set(phy);
             const auto corrupted = pair.corrupted();
-            for (unsigned i = 0; i < kFaults; ++i) {
+            for (unsigned i = 0; i < faults_; ++i) {
                 feed(pair, traffic, 6000 + random_.below(6000));
                 if (mode.fault != nullptr) {
                     traffic.errors_allowed = true;
@@ -178,6 +199,7 @@ class Campaign {
         cycles_ += pair.now;
         beats_ += pair.beats();
         corrupted_ += pair.corrupted();
+        kept_ += pair.kept();
         ++rounds_;
     }
     static void feed(Pair& pair, Traffic& traffic, unsigned cycles) {
@@ -194,7 +216,8 @@ class Campaign {
     }
 
     Random random_;
-    std::uint64_t finished_ = 0, rounds_ = 0, cycles_ = 0, beats_ = 0, corrupted_ = 0;
+    const unsigned faults_;
+    std::uint64_t finished_ = 0, rounds_ = 0, cycles_ = 0, beats_ = 0, corrupted_ = 0, kept_ = 0;
     std::vector<Mode> modes_ = {
         {.name = "none"},
         {.name = "single bits, rarely", .phy = {.flip = of_word(1e-5)}},

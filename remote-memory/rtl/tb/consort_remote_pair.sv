@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cBlock and an mBlock with PHYs between them, for simulation. Link l of the one is link l of the other.
+// A cBlock and an mBlock with PHYs between them, for simulation. Link l of the one is link l of the other. With a Queue each PHY pauses and
+// keeps words meanwhile; with Cdc the PHYs have a clock of their own, behind consort_phy_cdc.
 module consort_remote_pair
   import consort_remote_pkg::*;
 #(
@@ -7,6 +8,8 @@ module consort_remote_pair
     parameter int unsigned Links    = 1,
     parameter int unsigned Memories = 1,
     parameter int unsigned PhyWidth = 128,
+    parameter int unsigned Queue    = 0,
+    parameter bit          Cdc      = 1'b0,
     localparam int unsigned WordWidth = word_width(PhyWidth)
 ) (
     input logic clk_i,
@@ -50,8 +53,11 @@ module consort_remote_pair
     input  lite_req_t  m_lite_req_i,
     output lite_resp_t m_lite_resp_o,
 
+    input  logic        phy_clk_i,             // no faster than clk_i
     input  logic [15:0] rate_i,
     input  logic [ 9:0] latency_i,
+    input  logic [31:0] pause_chance_i,
+    input  logic [ 7:0] longest_pause_i,
     input  logic [31:0] flip_chance_i,
     input  logic [ 6:0] flip_span_i,
     input  logic [31:0] drop_chance_i,
@@ -68,15 +74,11 @@ module consort_remote_pair
     output logic        m_irq_o,
     output logic [63:0] request_words_o [Links],  // of the PHY
     output logic [63:0] response_words_o[Links],
-    output logic [63:0] corrupted_o        [2*Links]
+    output logic [63:0] corrupted_o        [2*Links],
+    output logic [63:0] kept_o             [2*Links]
 );
   // The cBlock hears of it by hard_err, the mBlock by channel_up.
-  logic up[Links], channel_up[Links], no_error[Links];
-  for (genvar l = 0; l < Links; l++) begin : gen_channel
-    assign channel_up[l] = !phy_down_i[l];
-    assign no_error[l] = 1'b0;
-    assign up[l] = 1'b1;
-  end
+  logic c_up[Links], m_up[Links], c_error[Links], m_error[Links];
 
   axi_req_t s_req[Ports];
   axi_resp_t s_resp[Ports];
@@ -146,8 +148,8 @@ module consort_remote_pair
       .phy_tx_ready_i(c_tx_ready),
       .phy_rx_i(c_rx),
       .phy_rx_valid_i(c_rx_valid),
-      .phy_channel_up_i(up),
-      .phy_hard_err_i(phy_down_i)
+      .phy_channel_up_i(c_up),
+      .phy_hard_err_i(c_error)
   );
 
   consort_mblock #(
@@ -171,16 +173,128 @@ module consort_remote_pair
       .phy_tx_ready_i(m_tx_ready),
       .phy_rx_i(m_rx),
       .phy_rx_valid_i(m_rx_valid),
-      .phy_channel_up_i(channel_up),
-      .phy_hard_err_i(no_error)
+      .phy_channel_up_i(m_up),
+      .phy_hard_err_i(m_error)
   );
 
-  for (genvar l = 0; l < Links; l++) begin : gen_phy
+  // Of the PHYs: the clock, what the blocks give them and what comes from the wire.
+  logic wire_clk;
+  logic [WordWidth-1:0] tx[2*Links], rx[2*Links];
+  logic tx_valid[2*Links], tx_ready[2*Links], rx_valid[2*Links];
+
+  for (genvar l = 0; l < Links; l++) begin : gen_end
+    if (Cdc) begin : gen_cdc
+      consort_phy_cdc #(
+          .WordWidth(WordWidth)
+      ) i_cblock (
+          .clk_i,
+          .rst_ni(rst_ni && !c_reset_i),
+          .tx_i(c_tx[l]),
+          .tx_valid_i(c_tx_valid[l]),
+          .tx_ready_o(c_tx_ready[l]),
+          .rx_o(c_rx[l]),
+          .rx_valid_o(c_rx_valid[l]),
+          .channel_up_o(c_up[l]),
+          .hard_err_o(c_error[l]),
+          .phy_clk_i(wire_clk),
+          .phy_tx_o(tx[2*l]),
+          .phy_tx_valid_o(tx_valid[2*l]),
+          .phy_tx_ready_i(tx_ready[2*l]),
+          .phy_rx_i(rx[2*l+1]),
+          .phy_rx_valid_i(rx_valid[2*l+1]),
+          .phy_channel_up_i(1'b1),
+          .phy_hard_err_i(phy_down_i[l])
+      );
+      consort_phy_cdc #(
+          .WordWidth(WordWidth)
+      ) i_mblock (
+          .clk_i,
+          .rst_ni(rst_ni && !m_reset_i),
+          .tx_i(m_tx[l]),
+          .tx_valid_i(m_tx_valid[l]),
+          .tx_ready_o(m_tx_ready[l]),
+          .rx_o(m_rx[l]),
+          .rx_valid_o(m_rx_valid[l]),
+          .channel_up_o(m_up[l]),
+          .hard_err_o(m_error[l]),
+          .phy_clk_i(wire_clk),
+          .phy_tx_o(tx[2*l+1]),
+          .phy_tx_valid_o(tx_valid[2*l+1]),
+          .phy_tx_ready_i(tx_ready[2*l+1]),
+          .phy_rx_i(rx[2*l]),
+          .phy_rx_valid_i(rx_valid[2*l]),
+          .phy_channel_up_i(!phy_down_i[l]),
+          .phy_hard_err_i(1'b0)
+      );
+    end else begin : gen_none
+      assign c_up[l] = 1'b1;
+      assign c_error[l] = phy_down_i[l];
+      assign m_up[l] = !phy_down_i[l];
+      assign m_error[l] = 1'b0;
+      assign tx[2*l] = c_tx[l];
+      assign tx_valid[2*l] = c_tx_valid[l];
+      assign c_tx_ready[l] = tx_ready[2*l];
+      assign c_rx[l] = rx[2*l+1];
+      assign c_rx_valid[l] = rx_valid[2*l+1];
+      assign tx[2*l+1] = m_tx[l];
+      assign tx_valid[2*l+1] = m_tx_valid[l];
+      assign m_tx_ready[l] = tx_ready[2*l+1];
+      assign m_rx[l] = rx[2*l];
+      assign m_rx_valid[l] = rx_valid[2*l];
+    end
+  end
+
+  if (Cdc) begin : gen_wire_clk
+    assign wire_clk = phy_clk_i;
+  end else begin : gen_one_clk
+    logic unused_clk;
+    assign unused_clk = phy_clk_i;
+    assign wire_clk = clk_i;
+  end
+
+  // Direction 2 l is that of link l from the cBlock, the next one the way back.
+  for (genvar d = 0; d < 2 * Links; d++) begin : gen_phy
+    logic [WordWidth-1:0] word;
+    logic word_valid, word_ready;
+    logic [63:0] words;
+    if (d % 2 == 0) begin : gen_out
+      assign request_words_o[d/2] = words;
+    end else begin : gen_back
+      assign response_words_o[d/2] = words;
+    end
+
+    if (Queue != 0) begin : gen_queue
+      consort_phy_queue #(
+          .Seed(d+1),
+          .Depth(Queue),
+          .Width(WordWidth)
+      ) i_queue (
+          .clk_i(wire_clk),
+          .rst_ni,
+          .pause_chance_i,
+          .longest_pause_i,
+          .tx_i(tx[d]),
+          .tx_valid_i(tx_valid[d]),
+          .tx_ready_o(tx_ready[d]),
+          .word_o(word),
+          .word_valid_o(word_valid),
+          .word_ready_i(word_ready),
+          .kept_o(kept_o[d])
+      );
+    end else begin : gen_none
+      logic unused_pauses;
+      assign unused_pauses = &{1'b0, pause_chance_i, longest_pause_i};
+      assign word = tx[d];
+      assign word_valid = tx_valid[d];
+      assign tx_ready[d] = word_ready;
+      assign kept_o[d] = '0;
+    end
+
     consort_phy_model #(
-        .Seed(2*l+1),
+        .Seed(d+1),
         .Width(WordWidth)
-    ) i_out (
-        .clk_i,
+    ) i_wire (
+        .clk_i(wire_clk),
         .rst_ni,
         .rate_i,
         .latency_i,
@@ -188,39 +302,16 @@ module consort_remote_pair
         .flip_span_i,
         .drop_chance_i,
         .repeat_chance_i,
-        .cut_i(cut_i[l]),
-        .stall_i(stall_i[2*l]),
-        .stuck_i(stuck_i[2*l]),
-        .tx_i(c_tx[l]),
-        .tx_valid_i(c_tx_valid[l]),
-        .tx_ready_o(c_tx_ready[l]),
-        .rx_o(m_rx[l]),
-        .rx_valid_o(m_rx_valid[l]),
-        .words_o(request_words_o[l]),
-        .corrupted_o(corrupted_o[2*l])
-    );
-    consort_phy_model #(
-        .Seed(2*l+2),
-        .Width(WordWidth)
-    ) i_back (
-        .clk_i,
-        .rst_ni,
-        .rate_i,
-        .latency_i,
-        .flip_chance_i,
-        .flip_span_i,
-        .drop_chance_i,
-        .repeat_chance_i,
-        .cut_i(cut_i[l]),
-        .stall_i(stall_i[2*l+1]),
-        .stuck_i(stuck_i[2*l+1]),
-        .tx_i(m_tx[l]),
-        .tx_valid_i(m_tx_valid[l]),
-        .tx_ready_o(m_tx_ready[l]),
-        .rx_o(c_rx[l]),
-        .rx_valid_o(c_rx_valid[l]),
-        .words_o(response_words_o[l]),
-        .corrupted_o(corrupted_o[2*l+1])
+        .cut_i(cut_i[d/2]),
+        .stall_i(stall_i[d]),
+        .stuck_i(stuck_i[d]),
+        .tx_i(word),
+        .tx_valid_i(word_valid),
+        .tx_ready_o(word_ready),
+        .rx_o(rx[d]),
+        .rx_valid_o(rx_valid[d]),
+        .words_o(words),
+        .corrupted_o(corrupted_o[d])
     );
   end
 endmodule

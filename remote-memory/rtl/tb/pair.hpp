@@ -21,6 +21,12 @@
 #ifndef PHY_WIDTH
 #define PHY_WIDTH 128
 #endif
+#ifndef QUEUE
+#define QUEUE 0
+#endif
+#ifndef CDC
+#define CDC 0
+#endif
 
 namespace sim {
 
@@ -28,6 +34,8 @@ constexpr unsigned kPorts = PORTS;
 constexpr unsigned kLinks = LINKS;
 constexpr unsigned kMemories = MEMORIES;
 constexpr unsigned kPhyWidth = PHY_WIDTH;
+constexpr unsigned kQueue = QUEUE;  // words that a PHY keeps while it pauses
+constexpr bool kCdc = CDC != 0;     // the PHYs have a clock of their own
 
 // Which block and which of its links the link of a port's cBlock is at the other end.
 struct End {
@@ -76,6 +84,14 @@ struct Phy {
     unsigned flip_span = 0;
 };
 
+// The PHYs' own doing, whatever the wire between them does.
+struct Pauses {
+    double chance = 0;     // that one begins in a cycle
+    unsigned longest = 0;  // cycles, a power of two less one, up to 255
+    // The period of their clock, of 1024 to one of the blocks', where it is another one; not shorter.
+    unsigned period = 1024;
+};
+
 // The share of the PHY's words that a bit error rate harms.
 inline double of_word(double bit_error_rate) {
     double good = 1;
@@ -112,7 +128,6 @@ class Pair {
     }
 
     void set(const Phy& phy) {
-        const auto chance = [](double of) { return static_cast<std::uint32_t>(of * 4294967295.0); };
         [&](auto& top) {
             if constexpr (requires { top.rate_i[0]; }) {
                 for (unsigned w = 0; w < kWires; ++w) set(phy, w);
@@ -131,6 +146,18 @@ class Pair {
                 fail("this link loses nothing");
             }
         }(*top_);
+    }
+    void pause(const Pauses& pauses) {
+        [&](auto& top) {
+            if constexpr (requires { top.pause_chance_i; }) {
+                top.pause_chance_i = chance(pauses.chance);
+                top.longest_pause_i = static_cast<std::uint8_t>(pauses.longest);
+            } else if (pauses.longest != 0) {
+                fail("these PHYs do not pause");
+            }
+        }(*top_);
+        if (pauses.period < 1024) fail("the PHYs' clock is faster than the blocks'");
+        phy_period_ = pauses.period;
     }
     // Of one wire, where each has its own: its rate and latency.
     void set(const Phy& phy, unsigned wire) {
@@ -153,6 +180,17 @@ class Pair {
     }
 
     void cycle() {
+        [&](auto& top) {
+            if constexpr (kCdc) {
+                phy_time_ += 1024;
+                if (phy_time_ >= phy_period_) {
+                    phy_time_ -= phy_period_;
+                    top.phy_clk_i = 1;
+                    top.eval();
+                    top.phy_clk_i = 0;
+                }
+            }
+        }(*top_);
         for (auto& master : masters) master.drive();
         for (auto& memory : memories) memory.drive();
         top_->eval();
@@ -312,6 +350,17 @@ class Pair {
         return sum;
     }
 
+    // Words that came to a PHY while it paused.
+    [[nodiscard]] std::uint64_t kept() const {
+        std::uint64_t sum = 0;
+        [&](auto& top) {
+            if constexpr (requires { top.kept_o; }) {
+                for (unsigned l = 0; l < 2 * kWires; ++l) sum += top.kept_o[l];
+            }
+        }(*top_);
+        return sum;
+    }
+
     std::deque<Memory<Vtop>> memories;
     std::deque<Master<Vtop>> masters;
     std::uint64_t now = 0;
@@ -322,6 +371,7 @@ class Pair {
     [[nodiscard]] Vtop& top() { return *top_; }
 
   private:
+    static std::uint32_t chance(double of) { return static_cast<std::uint32_t>(of * 4294967295.0); }
     void choose(bool cblock, unsigned block) {
         [&](auto& top) {
             if constexpr (requires { top.c_lite_block_i; }) {
@@ -335,6 +385,7 @@ class Pair {
 
     VerilatedContext context_;
     std::unique_ptr<Vtop> top_;
+    unsigned phy_period_ = 1024, phy_time_ = 0;
 };
 
 }  // namespace sim

@@ -209,8 +209,8 @@ int main(int argc, char** argv) {
         sim::offered(number(2));
     else if (what == "attack" && argc == 5)
         sim::attack(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), number(4));
-    else if (what == "campaign" && argc == 4)
-        sim::Campaign(number(3)).run(std::strtoull(argv[2], nullptr, 10));
+    else if (what == "campaign" && argc == 5)
+        sim::Campaign(number(3), number(4)).run(std::strtoull(argv[2], nullptr, 10));
     else if (what == "stuck")
         sim::stuck();
     else if (what == "resets")
@@ -251,7 +251,8 @@ int main(int argc, char** argv) {
     } else {
         std::fprintf(
             stderr,
-            "usage: beats | faults | outstanding | offered BURST | campaign TRANSACTIONS SEED | attack TRIES "
+            "usage: beats | faults | outstanding | offered BURST | campaign TRANSACTIONS SEED FAULTS | "
+            "attack TRIES "
             "BIT-ERROR-RATE "
             "SEED | stuck | "
             "resets | order TRIES SEED | late CYCLES ROUNDS SEED | neighbour CYCLES STALLS BEATS SEED | "

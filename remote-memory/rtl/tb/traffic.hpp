@@ -39,6 +39,7 @@ class Traffic {
     }
     // What a write that ended with an error left is not known: its page is not used until `renew`.
     bool errors_allowed = false;
+    std::string doing = "traffic";  // what else goes on, for whoever reads of an error
     // The masters forget what is under way; of writes nobody knows what they left.
     void forget() {
         take_done();
@@ -96,7 +97,9 @@ class Traffic {
             auto& master = pair_.masters[p];
             for (const auto& done : master.done) {
                 if (done.resp != 0 && !errors_allowed)
-                    fail("an access without a fault ended with an error response");
+                    fail("an access without a fault ended with an error response: " + doing + ", a " +
+                         (done.write ? "write" : "read") + " with " + std::to_string(done.resp) +
+                         "; links went down " + std::to_string(pair_.sum_of_links(0x108)) + " times");
                 const Use use = uses_[p].at(done.serial);
                 uses_[p].erase(done.serial);
                 (done.write ? writing_[p][use.page] : reading_[p][use.page]) -= 1;

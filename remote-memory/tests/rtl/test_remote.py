@@ -162,9 +162,12 @@ def test_of_four_links_one_is_cut():
     assert cut["errors"] < cut["outstanding"]
 
 
-@pytest.fixture(scope="module")
-def campaign():
-    return run.campaign(1)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(w, marks=pytest.mark.representative if w == "cdc" else ()) for w in run.WIRES],
+)
+def campaign(request):
+    return run.campaign(1, wire=request.param, faults=2) | {"wire": request.param}
 
 
 def test_a_round_of_a_campaign_has_every_kind_of_fault(campaign):
@@ -174,18 +177,21 @@ def test_a_round_of_a_campaign_has_every_kind_of_fault(campaign):
         assert (counts["faults"] > 0) == (mode != "none"), mode
         # A fault that the link mends ends no access with an error; others end some.
         assert (counts["errors"] == 0) == (mode in MENDED), mode
+    # PHYs that pause have kept words and given them without gaps.
+    assert (campaign["kept"] > 1000) == (campaign["wire"] != "plain")
 
 
-def test_a_campaign_that_was_ended_goes_on_where_it_was(campaign, monkeypatch, tmp_path):
+def test_a_campaign_that_was_ended_goes_on_where_it_was(monkeypatch, tmp_path):
     ran = []
-    monkeypatch.setattr(remap_campaign, "campaign", lambda *of: ran.append(of) or campaign)
+    monkeypatch.setattr(remap_campaign, "campaign", lambda *of: ran.append(of) or {"transactions": 1})
     for seed in (1, 1, 2, 1):
-        assert remap_campaign.counted(1, seed, tmp_path) == campaign
-    assert ran == [(1, 1), (1, 2)]
+        assert remap_campaign.counted(1, seed, "plain", tmp_path) == {"transactions": 1, "wire": "plain"}
+    assert ran == [(1, 1, "plain"), (1, 2, "plain")]
     # Other sources are another simulation.
-    monkeypatch.setattr(remap_campaign, "campaign_program", lambda: tmp_path / "rtl" / "other" / "simulation")
-    remap_campaign.counted(1, 1, tmp_path)
-    assert ran[2:] == [(1, 1)]
+    other = tmp_path / "rtl" / "other" / "simulation"
+    monkeypatch.setattr(remap_campaign, "campaign_program", lambda wire: other)
+    remap_campaign.counted(1, 1, "plain", tmp_path)
+    assert ran[2:] == [(1, 1, "plain")]
 
 
 def test_a_campaign_counts_what_crossed_the_link(campaign):
@@ -193,9 +199,10 @@ def test_a_campaign_counts_what_crossed_the_link(campaign):
 
 
 @pytest.mark.slow
-def test_a_campaign_over_all_faults_loses_nothing():
+@pytest.mark.parametrize("wire", run.WIRES)
+def test_a_campaign_over_all_faults_loses_nothing(wire):
     # Ten million: consort bench remap-campaign.
-    assert run.campaign(100_000, seed=77)["transactions"] >= 100_000
+    assert run.campaign(100_000, seed=77, wire=wire)["transactions"] >= 100_000
 
 
 def test_memories_take_address_and_data_in_any_order():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`consort bench remap-campaign`: ten million transactions over every kind of fault, and nothing lost.
 
+Simulations take turns on the wires between the blocks: one alone, PHYs that pause and then give what they
+kept without gaps, and such PHYs behind `consort_phy_cdc` with a clock of their own.
 A transaction that is lost, wrong or does not end is an error of the simulation, which ends the campaign.
 What a part of it counted is kept under the simulation's key: a campaign that was ended goes on where it was,
 and one of other sources begins anew.
@@ -18,7 +20,7 @@ from typing import Any
 from consort.base.environment import environment
 from consort.base.toolchain.builds import kept
 from consort_bench.registry import BenchResult, Options, goal
-from consort_remote.run import campaign, campaign_program
+from consort_remote.run import WIRES, campaign, campaign_program
 
 TRANSACTIONS = 10_000_000
 QUICK = 20_000
@@ -43,18 +45,30 @@ MENDED = (
 def run(options: Options) -> BenchResult:
     """Simulates on all CPUs; `--iterations` says how many transactions, `--seconds` for how long at most."""
     asked = options.iterations or (QUICK if options.quick else TRANSACTIONS)
-    total: dict[str, Any] = {"transactions": 0, "cycles": 0, "beats": 0, "corrupted": 0, "rounds": 0}
+    total: dict[str, Any] = {
+        "transactions": 0,
+        "cycles": 0,
+        "beats": 0,
+        "corrupted": 0,
+        "kept": 0,
+        "rounds": 0,
+    }
     modes: dict[str, dict[str, int]] = {}
+    wires = {wire: dict.fromkeys(total, 0) for wire in WIRES}
     seeds = 0
     for part in parts(asked, options):
         seeds += 1
         for name in total:
             total[name] += part[name]
+            wires[part["wire"]][name] += part[name]
         for mode, counts in part["modes"].items():
             sums = modes.setdefault(mode, dict.fromkeys(counts, 0))
             for name, value in counts.items():
                 sums[name] += value
-    rows = [{"mode": mode, **counts, "provenance": "simulated"} for mode, counts in modes.items()]
+    rows: list[dict[str, Any]] = [
+        {"mode": mode, **counts, "provenance": "simulated"} for mode, counts in modes.items()
+    ]
+    rows += [{"wire": wire, **counts, "provenance": "simulated"} for wire, counts in wires.items()]
     ended = sum(counts["errors"] for mode, counts in modes.items() if mode in MENDED)
     goals = [
         goal(
@@ -82,11 +96,24 @@ def run(options: Options) -> BenchResult:
             len(modes) - 1,
             provenance="simulated",
         ),
+        goal(
+            "wires_with_transactions",
+            sum(counts["transactions"] > 0 for counts in wires.values()),
+            "wires",
+            ">=",
+            len(wires),
+            provenance="simulated",
+        ),
     ]
     notes = [
         f"{total['transactions']} transactions in {total['cycles']} cycles with the seeds 1 to {seeds}; "
-        f"{total['corrupted']} of {total['beats']} words of the PHY corrupted.",
-        f"Simulation {campaign_program().parent.name}: the last digits are of all that it was built from.",
+        f"{total['corrupted']} of {total['beats']} words of the PHY corrupted, {total['kept']} kept by a PHY "
+        "while it paused.",
+        *(
+            f"Wire {wire}: simulation {campaign_program(wire).parent.name}; "
+            "the last digits are of all that it was built from."
+            for wire in WIRES
+        ),
         "Every access ended; every byte that was read is what was written; each round ends with a read of "
         "every page. The memory carries out accesses of different ids in any order.",
     ]
@@ -102,11 +129,12 @@ def parts(asked: int, options: Options) -> list[dict[str, Any]]:
     with ThreadPoolExecutor(cpus) as pool:
         running: set[Future[dict[str, Any]]] = set()
         while True:
-            while finished + PART * len(running) < asked and time.monotonic() < over:
+            # Each wire has its turn, however few are asked for.
+            while (finished + PART * len(running) < asked or begun < len(WIRES)) and time.monotonic() < over:
                 if len(running) == cpus:
                     break
                 begun += 1
-                running.add(pool.submit(counted, min(PART, asked), begun))
+                running.add(pool.submit(counted, min(PART, asked), begun, wire_of(begun)))
             if not running:
                 return done
             ready, running = wait(running, return_when=FIRST_COMPLETED)
@@ -117,18 +145,23 @@ def parts(asked: int, options: Options) -> list[dict[str, Any]]:
             options.progress(f"{finished} of {asked} transactions", min(1.0, finished / asked))
 
 
-def counted(transactions: int, seed: int, root: Path | None = None) -> dict[str, Any]:
+def wire_of(seed: int) -> str:
+    """The wire on which a campaign's simulation with this seed is."""
+    return tuple(WIRES)[seed % len(WIRES)]
+
+
+def counted(transactions: int, seed: int, wire: str, root: Path | None = None) -> dict[str, Any]:
     """The counts of one simulation: from the last time that the same one ran, or run now.
 
     `root`: where it is kept, instead of beside the simulation.
     """
-    program = campaign_program()
+    program = campaign_program(wire)
 
     def make(target: Path, scratch: Path) -> None:
-        target.write_text(json.dumps(campaign(transactions, seed)), encoding="utf-8")
+        target.write_text(json.dumps(campaign(transactions, seed, wire)), encoding="utf-8")
 
     # A key of its own: what is made under one waits for one another.
     key = f"{program.parent.name}-{transactions}-from-{seed}"
     found = kept("campaign", key, "counted.json", make, root=root or program.parents[2])
     result: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))
-    return result
+    return result | {"wire": wire}

@@ -74,7 +74,7 @@ module top
   assign stall = '{default: 1'b0};
   logic [7:0] stuck[2*Links];
   assign stuck = '{default: '0};
-  logic [63:0] request_beats[Links], response_beats[Links], corrupted[2*Links];
+  logic [63:0] request_beats[Links], response_beats[Links], corrupted[2*Links], unused_kept[2*Links];
   for (genvar l = 0; l < Links; l++) begin : gen_cut
     assign cut_of[l] = cut[l];
   end
@@ -99,6 +99,7 @@ module top
       .rate_i(rate), .latency_i(latency), .flip_chance_i(flip_chance), .flip_span_i(flip_span),
       .drop_chance_i(drop_chance), .repeat_chance_i(repeat_chance), .cut_i(cut_of),
       .stall_i(stall), .stuck_i(stuck), .c_reset_i(1'b0), .m_reset_i(1'b0), .isolate_i(isolate), .isolated_o(unused_isolated),
+      .phy_clk_i(1'b0), .pause_chance_i('0), .longest_pause_i('0), .kept_o(unused_kept),
       .phy_down_i(phy_down), .c_irq_o(c_irq), .m_irq_o(m_irq),
       .request_words_o(request_beats), .response_words_o(response_beats), .corrupted_o(corrupted)
   );

@@ -44,7 +44,7 @@ module bench;
 `else
       .flip_chance_i(32'd0), .flip_span_i(7'd0), .drop_chance_i(32'd0), .repeat_chance_i(32'd0), .cut_i(1'b0),
       .stuck_i(16'd0), .c_reset_i(1'b0), .m_reset_i(1'b0), .corrupted_o(), .phy_down_i(1'b0), .c_irq_o(c_irq), .m_irq_o(m_irq),
-      .stall_i(2'd0), .isolate_i(1'b0), .isolated_o(),
+      .stall_i(2'd0), .isolate_i(1'b0), .isolated_o(), .phy_clk_i(1'b0), .pause_chance_i(32'd0), .longest_pause_i(8'd0), .kept_o(),
 `endif
       .rate_i(16'd0), .latency_i(10'd1), .request_words_o(), .response_words_o()
   );

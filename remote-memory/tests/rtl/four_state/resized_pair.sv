@@ -58,7 +58,11 @@ module resized_pair
     output logic        m_irq_o,
     output logic [63:0] request_words_o,
     output logic [63:0] response_words_o,
-    output logic [127:0] corrupted_o
+    output logic [127:0] corrupted_o,
+    input  logic phy_clk_i,
+    input  logic [31:0] pause_chance_i,
+    input  logic [7:0] longest_pause_i,
+    output logic [127:0] kept_o
 );
   // The port's side: 128 to 512 to 128 bits; the memory's: 128 to 64 to 128.
   localparam int unsigned Between[2] = '{512, 64};
@@ -165,6 +169,7 @@ module resized_pair
       .stuck_i('{stuck_i[15:8], stuck_i[7:0]}), .c_reset_i, .m_reset_i,
       .isolate_i('{isolate_i}), .isolated_o('{isolated_o}),
       .phy_down_i('{phy_down_i}), .c_irq_o, .m_irq_o, .request_words_o('{request_words_o}),
-      .response_words_o('{response_words_o}), .corrupted_o('{corrupted_o[127:64], corrupted_o[63:0]})
+      .response_words_o('{response_words_o}), .corrupted_o('{corrupted_o[127:64], corrupted_o[63:0]}),
+      .phy_clk_i, .pause_chance_i, .longest_pause_i, .kept_o('{kept_o[127:64], kept_o[63:0]})
   );
 endmodule
