@@ -8,6 +8,6 @@ writer.add_configuration("local", "local", raw, verdict=verdict)
 from consort.judge.bounds import Bounds, Limit
 from consort.judge.judge import judge
 from consort.judge.outputs import Expected, WrongOutput
-from consort.judge.verdict import Check, Row, TaskCount, Verdict
+from consort.judge.verdict import Check, JobCounts, Row, Verdict
 
-__all__ = ["Bounds", "Check", "Expected", "Limit", "Row", "TaskCount", "Verdict", "WrongOutput", "judge"]
+__all__ = ["Bounds", "Check", "Expected", "JobCounts", "Limit", "Row", "Verdict", "WrongOutput", "judge"]

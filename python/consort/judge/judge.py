@@ -22,7 +22,7 @@ from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.unseen import hits_unseen
-from consort.judge.verdict import UNDECIDED_ABOVE, Pause, TaskCount, Verdict, as_data
+from consort.judge.verdict import UNDECIDED_ABOVE, JobCounts, Pause, Verdict, as_data
 from consort.record.columns import miss_causes
 from consort.record.raw import RawRun
 from consort.record.sections import Held
@@ -178,7 +178,7 @@ def _outputs(
     return bits, errors, beside
 
 
-def _counts(samples: Samples, disturbed: NDArray[np.bool_]) -> tuple[TaskCount, ...]:
+def _counts(samples: Samples, disturbed: NDArray[np.bool_]) -> tuple[JobCounts, ...]:
     """The counts of all tasks."""
     status = samples.status
     endless = ~np.isfinite(samples.response)
@@ -195,7 +195,7 @@ def _counts(samples: Samples, disturbed: NDArray[np.bool_]) -> tuple[TaskCount, 
     for number, (released, on_time, late, unserved, touched, excused, own) in enumerate(columns):
         rows = samples.rows_of(number) if own else ()
         counts.append(
-            TaskCount(
+            JobCounts(
                 task=samples.system.tasks[number].name,
                 planned=samples.planned(number),
                 released=released,

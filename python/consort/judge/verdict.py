@@ -66,7 +66,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class TaskCount:
+class JobCounts:
     """Counts of a task's jobs by how they ended. `planned` is None if nothing says how many there were to be.
 
     `on_time`, `late` and `unserved` add up to `released`; `disturbed_misses` are those of them that missed
@@ -136,7 +136,7 @@ class Verdict(Judgement):
     """Everything that was found; `ok` says whether the system held, `summary` is the last line for people."""
 
     rows: tuple[Row, ...] = ()
-    tasks: tuple[TaskCount, ...] = ()
+    tasks: tuple[JobCounts, ...] = ()
     checks: tuple[Check, ...] = ()
     pauses: tuple[Pause, ...] = ()
     ways: tuple[ChainWay, ...] = ()
@@ -153,7 +153,7 @@ def as_data(
     ok: Held,
     reasons: tuple[str, ...],
     rows: tuple[Row, ...],
-    tasks: tuple[TaskCount, ...],
+    tasks: tuple[JobCounts, ...],
     checks: tuple[Check, ...],
     pauses: tuple[Pause, ...],
     ways: tuple[ChainWay, ...],

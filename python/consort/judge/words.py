@@ -12,7 +12,7 @@ from consort.judge.executed import Executed
 from consort.judge.outputs import NotFinite, WrongOutput
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
-from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
+from consort.judge.verdict import Check, JobCounts, Pause, Row, Unseen
 from consort.record.sections import Held
 
 # Quantities whose excess makes a verdict; a computing time that an interrupt is in makes none.
@@ -22,7 +22,7 @@ _ASSUMPTIONS = ("execution times", "slots", "logical execution time", "budgets",
 
 def reasons(
     rows: Sequence[Row],
-    counts: Sequence[TaskCount],
+    counts: Sequence[JobCounts],
     checks: Sequence[Check],
     errors: Sequence[WrongOutput | NotFinite],
     crashes: Sequence[str],
@@ -67,7 +67,7 @@ def reasons(
     return tuple(found + broken)
 
 
-def undecided(rows: Sequence[Row], counts: Sequence[TaskCount], above: float) -> tuple[str, ...]:
+def undecided(rows: Sequence[Row], counts: Sequence[JobCounts], above: float) -> tuple[str, ...]:
     """Sentences on what the run does not show: whose doing it was, or anything at all.
 
     Of a task, a channel or a chain of which the machine disturbed more than the share `above`, and some
@@ -171,7 +171,7 @@ def _limits(row: Row) -> str:
     return " and ".join(f"{name} {microseconds(ns)} µs" for name, ns in named if ns is not None)
 
 
-def _undone(count: TaskCount) -> str:
+def _undone(count: JobCounts) -> str:
     assert count.planned is not None
     return (
         f"{count.task}: {number(count.released)} of {number(count.planned)} planned jobs were released:"
@@ -180,7 +180,7 @@ def _undone(count: TaskCount) -> str:
     )
 
 
-def _late(row: Row, count: TaskCount | None) -> str:
+def _late(row: Row, count: JobCounts | None) -> str:
     if row.kind != "task" or count is None:
         return (
             f"{row.kind} {row.subject}: the {row.quantity} took up to {microseconds(row.undisturbed)} µs of"
@@ -240,7 +240,7 @@ def _above(row: Row, broken: Sequence[str], doubts: Sequence[str]) -> str:
     )
 
 
-def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount], stops: Stops | None = None) -> str:
+def machine(pauses: Sequence[Pause], counts: Sequence[JobCounts], stops: Stops | None = None) -> str:
     """The machine's disturbances, in one line; empty if there were none."""
     disturbed = sum(count.disturbed for count in counts)
     released = sum(count.released for count in counts)
@@ -298,7 +298,7 @@ def _unbound(rows: Sequence[Row]) -> list[str]:
 
 def summary(
     ok: Held,
-    counts: Sequence[TaskCount],
+    counts: Sequence[JobCounts],
     why: Sequence[str],
     rows: Sequence[Row],
     provenance: str,

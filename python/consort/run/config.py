@@ -46,7 +46,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class TaskData:
+class InputFiles:
     """Files of a task's inputs: rows of its whole In, and rows for single members."""
 
     whole: Path | None = None
@@ -58,7 +58,7 @@ class TaskData:
 def run_config(
     plan: Plan,
     placement: Placement,
-    data: Mapping[str, TaskData],
+    data: Mapping[str, InputFiles],
     layouts: Mapping[str, Any],
     *,
     image: Path,
@@ -160,7 +160,7 @@ class _Config:
             "ring_bytes": _ring(served * 44),
         }
 
-    def task(self, task: PlannedTask, data: TaskData) -> dict[str, Any]:
+    def task(self, task: PlannedTask, data: InputFiles) -> dict[str, Any]:
         execution = task.wcet_ps if task.execution == "three-phase" else None
         return {
             "name": task.name,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from consort.base.errors import BadInput
 from consort.model import FileInput, FunctionInput, PythonReference
 from consort.plan import ModePlans, Plan, PlannedTask, row_ps
-from consort.run.config import TaskData
+from consort.run.config import InputFiles
 from consort.run.data import made_rows, recorded_rows, struct_dtype
 
 ROW_DEVICES = ("recording", "function")
@@ -117,20 +117,20 @@ def write_rows(
     whole: Mapping[str, NDArray[Any]],
     members: Mapping[str, Mapping[str, NDArray[Any]]],
     folder: Path,
-) -> dict[str, TaskData]:
+) -> dict[str, InputFiles]:
     """Writes all rows into files of a folder, and returns which task has which."""
     found = {}
     for number, (name, task) in enumerate(plans.whole.tasks.items()):
-        data = TaskData()
+        data = InputFiles()
         if name in whole and whole[name].dtype.itemsize:
             file = folder / f"{number}.input"
             # Not tofile: its errors do not say what went wrong.
             file.write_bytes(whole[name].tobytes())
-            data = TaskData(whole=file)
+            data = InputFiles(whole=file)
         files = {}
         for place, (member, rows) in enumerate(members.get(name, {}).items()):
             file = folder / f"{number}-{place}.input"
             file.write_bytes(rows.tobytes())
             files[member] = file
-        found[name] = TaskData(data.whole, files, _steps(plans, task))
+        found[name] = InputFiles(data.whole, files, _steps(plans, task))
     return found

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from consort.base.errors import EnvironmentLacks
-from consort.judge import Row, TaskCount, Verdict
+from consort.judge import JobCounts, Row, Verdict
 from consort_bench import drive
 from consort_bench.registry import Options
 
@@ -20,7 +20,7 @@ BOUND = 20_000.0
 
 def judged(response: list[float], **changes: Any) -> dict[str, Any]:
     """The result of a part whose third job, of 1 ms, the machine disturbed."""
-    count = TaskCount("servo", None, len(response), len(response), 0, 0, 1, 1, {})
+    count = JobCounts("servo", None, len(response), len(response), 0, 0, 1, 1, {})
     row = Row(
         subject="servo", kind="task", quantity="response", seen=None, undisturbed=None, provenance="measured",
         bound=BOUND, bound_source="", missing="", simulated=None, simulated_source="", required=None,

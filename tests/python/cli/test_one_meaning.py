@@ -15,7 +15,7 @@ from consort.cli import main
 from consort.model import System, platform_from_data, system_from_data
 from consort.plan import Plan, plan, plan_in_modes
 from consort.run.bounds import bounds_of
-from consort.run.config import Placement, TaskData, run_config
+from consort.run.config import InputFiles, Placement, run_config
 from consort.run.options import Options, planned
 from consort.simulate.build import prepare
 from consort.simulate.engine import Choice, simulate
@@ -113,7 +113,7 @@ def test_the_margin_of_a_wait_is_how_late_a_timer_is() -> None:
         (core,) = run_config(
             made,
             Placement({}, None, False),
-            {name: TaskData() for name in tasks},
+            {name: InputFiles() for name in tasks},
             {"record": RECORD, "tasks": outs},
             image=Path("plan.img"),
             configuration="local-off",
@@ -149,7 +149,7 @@ def test_what_a_process_has_once_suffices_in_every_mode() -> None:
         config = run_config(
             made,
             Placement({}, None, False),
-            {name: TaskData() for name in tasks},
+            {name: InputFiles() for name in tasks},
             layouts,
             image=Path("plan.img"),
             configuration="local-off",
