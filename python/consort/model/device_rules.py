@@ -78,6 +78,8 @@ def _loop(
     """A plant is in the loop of one task, which makes a closed loop deterministic."""
     first = next(iter(readers), None)
     if first is None:
+        if view.tasks_missing(system):
+            return
         text = "nothing reads the plant; name it under 'reads' of a task"
         yield from view.say(("devices", name), text, at_key=True)
         return

@@ -132,7 +132,7 @@ class _Laying:
         for own in named:
             if own not in given and own not in there:
                 example = f"'{own}: {there[0]}'" if there else "one to its platform"
-                text = f"{own!r} has no entry, and is no {one} of platform {name}; add {example}"
+                text = f"{own!r} has no entry, and is not a {one} of platform {name}; add {example}"
                 yield at(here, f"{text}; {what}: {', '.join(there)}" if there else text, at_key=True)
 
     def _names(self) -> None:

@@ -225,7 +225,7 @@ class Platform(Described):
         else:
             close = closest(core, self.core_names())
             hint = f"did you mean {close!r}?" if close else f"cores: {', '.join(ranges.values())}"
-        return f"{core!r} is no core of platform {self.name}; {hint}"
+        return f"{core!r} is not a core of platform {self.name}; {hint}"
 
     def core_names(self) -> list[str]:
         return [f"{group}-{index}" for group, cores in self.cores.items() for index in range(cores.count)]

@@ -66,7 +66,7 @@ def _emulated_cores(view: View, platform: Platform) -> Problems:
         described = platform.cores.get(group)
         beyond = index is None or (described is not None and index >= described.count)
         if beyond or group not in view.names("cores"):
-            text = f"{name!r} is no core of this platform"
+            text = f"{name!r} is not a core of this platform"
             yield from view.say(("emulation", "cores", name), text, at_key=True)
 
 

@@ -147,6 +147,8 @@ def _called(cores: Iterable[str]) -> set[str]:
 @typed
 def check_waits(view: View, system: System) -> Problems:
     """Checks that only cores that await answers have the key for how they wait."""
+    if view.tasks_missing(system):
+        return
     tasks = system.tasks.values()
     masters = _called(master for name in system.tasks for master, _ in system.offloads(name) if master)
     masters |= _called(task.on for task in tasks if task.requests)

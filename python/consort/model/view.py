@@ -42,6 +42,10 @@ class View:
         """Keys of a mapping that validation found wrong, such as misspelt ones."""
         return [key for key in self.names(*location) if (*location, key) in self.wrong]
 
+    def tasks_missing(self, system: System) -> bool:
+        """True if a task has an error: what no other task does may be its part."""
+        return any(name not in system.tasks for name in self.names("tasks"))
+
     def wrong_within(self, *location: str | int) -> bool:
         """True if there is an error at a location or inside it."""
         return location in self._above_wrong

@@ -79,7 +79,7 @@ TWICE = [{"accelerator": "engine", "operation": "copy"}] * 2
 ELSEWHERE = [{"accelerator": "engin", "operation": "copy"}]
 OTHERWISE = [{"accelerator": "engine", "operation": "cpoy"}]
 CASES: list[tuple[dict[str, Any], str]] = [
-    ({f"{ENGINE}.on": "a72-9"}, f"{ENGINE}.on: 'a72-9' is no core of platform embedded-plus"),
+    ({f"{ENGINE}.on": "a72-9"}, f"{ENGINE}.on: 'a72-9' is not a core of platform embedded-plus"),
     ({f"{ENGINE}.on": "x86-0"}, f"{ENGINE}.on: 'x86-0' serves requests and does nothing else, and 'one'"),
     ({f"{ENGINE}.memory": "dd"}, f"{ENGINE}.memory: 'dd' is no memory of platform embedded-plus"),
     ({f"{ENGINE}.arbitration": "fifo"}, f"{ENGINE}.arbitration: the text 'fifo' is not one of the values"),

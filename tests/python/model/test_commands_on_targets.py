@@ -29,7 +29,7 @@ def test_check_checks_every_target_and_says_which(file: Path, capsys: pytest.Cap
     assert ended("check", str(file)) == 2
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("system.yaml:")
-    assert "targets.other.memories: on 'other': 'shm' has no entry, and is no memory or link of" in said[0]
+    assert "targets.other.memories: on 'other': 'shm' has no entry, and is not a memory or link of" in said[0]
     assert "add 'shm: ddr'; memories: ddr, ocm" in said[0] and said[1:] == ["consort: 1 error in system.yaml"]
     assert ended("check", str(file), "--on", "versal") == 0
     assert "servo: every 1ms, deadline 1ms, offloaded on a72-0, master r5f-0" in capsys.readouterr().out

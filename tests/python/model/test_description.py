@@ -146,7 +146,7 @@ def test_byte_order_mark_and_windows_line_ends(folder: Path) -> None:
 def test_own_platform_beside_the_description(folder: Path) -> None:
     text = SEVERAL.replace("linux-host", "board.yml").replace("worker-", "a72-").replace("master-0", "a72-9")
     with pytest.raises(
-        BadDescription, match="'a72-9' is no core of platform board; a72 cores: a72-0 to a72-1"
+        BadDescription, match="'a72-9' is not a core of platform board; a72 cores: a72-0 to a72-1"
     ):
         load_system(write(folder, text))
 

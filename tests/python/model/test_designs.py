@@ -231,7 +231,7 @@ def test_inline_data_without_a_file() -> None:
             "a.period: 1 has no unit; a duration is a number with one of ps, ns, us, ms, s, for example 50us"
         ],
         "1ms": [
-            "a.on: 'p-2' is no core of platform two; p cores: p-0 to p-1",
+            "a.on: 'p-2' is not a core of platform two; p cores: p-0 to p-1",
             "a.wcet.q: 'q' is no processor of platform two; processors: p",
         ],
     }.items():

@@ -188,7 +188,7 @@ def test_cores() -> None:
     assert core.scratchpad.partition_bytes == 64 * 1024
     assert [c.name for c in platform.cores_of("a72")] == ["a72-0", "a72-1"]
     for wrong in ("r5f-2", "r5f-01", "r5f", "r5f-x", "x", "a73-0"):
-        with pytest.raises(LookupError, match="is no core of platform embedded-plus"):
+        with pytest.raises(LookupError, match="is not a core of platform embedded-plus"):
             platform.core(wrong)
 
 
