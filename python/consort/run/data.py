@@ -75,7 +75,12 @@ def recorded_rows(file: Path, given: FileInput, step: Fraction, dtype: np.dtype[
 
 def made_rows(file: Path, given: FunctionInput, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Rows that a Python function makes."""
-    made = _array(file, given.function, call(file, given.function, dtype, **given.arguments))
+    try:
+        returned = call(file, given.function, dtype, **given.arguments)
+    except BadInput as error:
+        members = ", ".join(dtype.names or ())
+        raise BadInput(f"{error.message}; the dtype has the members: {members}", file=error.file) from error
+    made = _array(file, given.function, returned)
     if made.dtype != dtype or made.ndim != 1 or made.size == 0:
         raise BadInput(
             f"{given.function.function} returned {made.dtype} of shape {made.shape}; it must be a non-empty"
