@@ -10,7 +10,7 @@ import pytest
 from board_support import ROOT, board, consort
 from consort.base.errors import SystemFails
 from consort.board.boards import FILE, board_names
-from consort.board.check import check_board
+from consort.board.count import check_board
 from consort.board.description import board_schema
 from consort.model import Frequency
 from consort.model.schema import schema_text
@@ -60,6 +60,6 @@ def test_a_clock_that_is_not_the_cores() -> None:
 def test_a_core_that_says_what_is_wrong_ends_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     # A program that fails stands for a port whose clock stands still or whose memory loses what is written.
     source = ROOT / "tests" / "board" / "fails.cpp"
-    monkeypatch.setattr("consort.board.check.program_source", lambda _name: source)
+    monkeypatch.setattr("consort.board.count.program_source", lambda _name: source)
     with pytest.raises(SystemFails, match="m4f failed: the clock stands still"):
         check_board(board("mps2"), silent)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import pytest
 from board_support import ROOT, board
 from consort.base.toolchain.compiler import PROCESSES
-from consort.board.image import build_image
-from consort.board.process import build_process
+from consort.board.image import build_image, build_process
 from consort.board.session import Board
 from effort import PATIENCE
 

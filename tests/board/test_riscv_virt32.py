@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from board_support import ROOT, board, recorded_and_judged
 from consort.base.waiting import silent
-from consort.board import check
+from consort.board import count
 from consort.board.image import build_image
 from consort.board.session import Board
 from effort import PATIENCE
@@ -28,7 +28,7 @@ def test_it_computes_with_64_bits_as_a_64_bit_core_does() -> None:
 
 @pytest.mark.slow
 def test_its_core_is_as_described() -> None:
-    (found,) = check.check_board(board("riscv-virt32"), silent)
+    (found,) = count.check_board(board("riscv-virt32"), silent)
     assert (found.core, found.ticks_per_second, found.problems) == ("rv32", 10_000_000, ())
 
 

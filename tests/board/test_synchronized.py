@@ -26,10 +26,10 @@ from consort.base.errors import BadInput, SystemFails
 from consort.base.waiting import silent
 from consort.board import session
 from consort.board.application import prepare_board
+from consort.board.control_block import NEVER, STOP_BYTES, Token
 from consort.board.image import build_image
 from consort.board.placement import placement
 from consort.board.programs import SYNCHRONIZER, TEMPLATES
-from consort.board.token import NEVER, STOP_BYTES, Token
 from consort.model import load_system
 from consort.record import RawRun
 from consort.record.status import OPERATIONS

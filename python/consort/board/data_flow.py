@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes of a bare-metal core's tasks, as its program has them."""
+"""The numbers and orders that a bare-metal core's program has: its window, reads and writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from consort.model.kinds import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.recorded import carried
 from consort.run.rows import ROW_DEVICES
-from consort.run.source import (
-    channel_type,
-    identifier,
-    member_offset,
-    member_type,
-    plant_part,
-    step_of,
-)
+from consort.run.source import channel_type, identifier, member_offset, member_type, plant_part, step_of
+
+if TYPE_CHECKING:
+    from consort.board.executive import Request
+
 
 # The longest name of a region's object, without what its channels add to it.
 OBJECT_NAME = 28
@@ -181,3 +178,83 @@ class DataFlow:
         """Headers of the plants' steps; those of tasks are listed with the tasks."""
         for device in self.plants:
             yield str(self.plan.path(str(device.reference).partition("::")[0]).resolve())
+
+
+POLICIES = ("fixed-priority", "fixed-priority-non-preemptive", "edf")
+# Not a way to dispatch: the core has an executive of its own (consort/bare/three_phase.hpp).
+THREE_PHASE = "three-phase"
+
+
+# Offset in the window behind the control blocks.
+DATA = 0x20000
+ALIGNMENT = 64
+# The bytes of a region: its header, one worker's control, and a task's channels beside their values; more
+# than they need, and the core that makes the region says where it is not enough.
+REGION_BYTES, WORKER_BYTES, TASK_BYTES = 4096, 512, 4096
+# How often a region may hold a value or its description: a state in two snapshots of four places each.
+COPIES, LEAF_BYTES = 8, 64
+# A channel's entry in the region, and what its blocks have beside their values.
+OBJECT_BYTES, NUMBERED_LEAVES = 512, 4
+
+
+class WindowIsFull(Exception):
+    """Inputs and record of a run find no room."""
+
+
+class Window:
+    """Places things in the shared window, one behind the other."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.at = DATA
+        self.contents: dict[int, bytes] = {}
+
+    def reserve(self, count: int) -> int:
+        where = self.at
+        self.at = up(where + count, ALIGNMENT)
+        if self.at > self.room:
+            raise WindowIsFull
+        return where
+
+    def put(self, content: bytes) -> int:
+        where = self.reserve(len(content))
+        self.contents[where] = content
+        return where
+
+
+def region_bytes(plan: Plan, described: Mapping[str, Any]) -> int:
+    """Room for the plan's channels and those of the offloaded tasks."""
+    found = REGION_BYTES + WORKER_BYTES * len(plan.workers)
+    for known in described["tasks"]:
+        if plan.tasks[known["name"]].worker is not None:
+            parts = [known[part] for part in ("in", "out", "state")]
+            values = sum(up(part["bytes"], ALIGNMENT) + ALIGNMENT for part in parts)
+            leaves = sum(len(part["members"]) for part in parts)
+            found += TASK_BYTES + COPIES * values + 2 * LEAF_BYTES * leaves
+    for known in described["channels"]:
+        # Where sides share no lines, words that lie together on this machine lie apart.
+        leaves = len(known["block"]["members"]) + NUMBERED_LEAVES
+        found += 2 * known["region_bytes"] + OBJECT_BYTES + LEAF_BYTES * leaves
+    return up(found, ALIGNMENT)
+
+
+def up(count: int, to: int) -> int:
+    return (count + to - 1) // to * to
+
+
+def extra_numbers(request: Request, core: str, duration_ps: int, window: Window) -> list[int]:
+    """The numbers of a core's devices and stand-ins, as in its program (data_flow.py)."""
+    flow = DataFlow(request.where.plan, core)
+    values = [(plant.period_ps or 0) // 1000 for plant in flow.plants]
+    for task, binding in flow.rows:
+        rows = request.members[task.name][binding.member][: max(1, task.releases_until(duration_ps))]
+        values += [len(rows), window.put(rows.tobytes())]
+    if flow.stand_ins:
+        values.append(request.seed)
+    for task in flow.stand_ins:
+        assert task.wcet_ps is not None and task.bcet_ps is not None, "a stand-in without a wcet is refused"
+        values += [task.bcet_ps // 1000, task.wcet_ps // 1000]
+    planned = request.where.plan.cores[core]
+    if planned.policy == THREE_PHASE:
+        values += [task.releases_until(duration_ps) for task in flow.tasks]
+    return values

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board.rings import in_nanoseconds, read_ring
+from consort.board.recorded import in_nanoseconds, read_ring
 from consort.plan import Plan, PlannedChannel
 from consort.plan.recorded import carried
 from consort.run.plan_image import device_period_ps

@@ -16,8 +16,7 @@ from consort.base.toolchain.compiler import PROCESSES
 from consort.base.waiting import STANDSTILL_S
 from consort.board import rtlinux
 from consort.board.description import FIRST_PROCESS, BoardSpec, ExchangeSpec
-from consort.board.image import build_image, program_source
-from consort.board.process import build_process
+from consort.board.image import build_image, build_process, program_source
 from consort.board.session import Board
 
 SIZES = (0, 1, 4, 8, 16, 48, 64, 128, 256, 512, 1024)

@@ -18,16 +18,20 @@ from numpy.typing import NDArray
 from consort.base.errors import BadInput, SystemFails
 from consort.base.waiting import STANDSTILL_S, Progress, silent
 from consort.board import clocks, device_process, rtlinux, stack
-from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
-from consort.board.extras import extra_numbers
+from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS, check_undisturbed
+from consort.board.data_flow import (
+    ALIGNMENT,
+    THREE_PHASE,
+    Window,
+    WindowIsFull,
+    extra_numbers,
+    region_bytes,
+    up,
+)
 from consort.board.placement import Placement
-from consort.board.policies import THREE_PHASE
 from consort.board.programs import CORE_VALUES, TASK_VALUES, Programs
-from consort.board.recorded import Recorded
-from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
+from consort.board.recorded import Recorded, by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
-from consort.board.token import check_undisturbed
-from consort.board.window import ALIGNMENT, Window, WindowIsFull, region_bytes, up
 from consort.model.kinds import STAND_IN
 from consort.plan import PlannedTask
 from consort.record.outputs import numbered

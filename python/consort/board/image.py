@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images for a board's cores: built from one C++ source, checked to be for the core they are given to."""
+"""Images for a board's cores, built from one C++ source, and its programs as processes of this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.toolchain.builds import digest, kept, need_source_tree
-from consort.base.toolchain.compiler import compiled, run_tool
+from consort.base.toolchain.compiler import ProcessSpec, compiled, run_tool
 from consort.board.call_graph import CallGraph, read_call_graph
 from consort.board.description import BoardSpec, CoreSpec
 from consort.board.memory_map import generated_folder
@@ -22,6 +22,7 @@ from consort.board.memory_map import generated_folder
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
     from elftools.elf.sections import ARMAttributesSection
+
 
 # No exceptions, no run-time types. -ffp-contract=off: a fused multiply-add rounds once instead of twice, and
 # outputs would depend on the processor. -O3: short loops over small arrays are unrolled into registers, which
@@ -307,3 +308,24 @@ def check_image(core: CoreSpec, path: Path) -> None:
             f" {core.name} is a {core.title}; build it with {' '.join(core.flags[:1])}",
             file=path,
         )
+
+
+def build_process(spec: ProcessSpec, source: Path, *flags: str) -> list[str]:
+    """The command that runs a board's program as a process; its arguments follow."""
+    root = need_source_tree("building for a board")
+    missing = [p for tool, p in ((spec.compiler, spec.package), (spec.emulator, "qemu-user"))
+               if tool and shutil.which(tool) is None]  # fmt: skip
+    if missing:
+        raise EnvironmentLacks(
+            f"{spec.name} processes cannot be built and run here",
+            f"install what is missing: apt-get install {' '.join(missing)}",
+        )
+    program = build(
+        spec.compiler,
+        [*spec.flags, *COMMON, f'-DCONSORT_CORE_NAME="{spec.name}"', *flags],
+        [root / "include", root / "ports/bare/include", root / "ports/bare/linux", root],
+        [root / "ports/bare/linux/main.cpp", source],
+        ["-static"],
+        f"{source.stem}-{spec.name}",
+    )
+    return [*([spec.emulator] if spec.emulator else []), str(program)]

@@ -12,11 +12,9 @@ from consort.base.render import Templates
 from consort.base.toolchain.compiler import PROCESSES
 from consort.base.waiting import Progress
 from consort.board import device_process, rtlinux
-from consort.board.data_flow import DataFlow, object_name
-from consort.board.image import build_image, call_graph_of
+from consort.board.data_flow import THREE_PHASE, DataFlow, object_name
+from consort.board.image import build_image, build_process, call_graph_of
 from consort.board.placement import Placement
-from consort.board.policies import THREE_PHASE
-from consort.board.process import build_process
 from consort.board.stack import StackBound, stack_bound
 from consort.board.synchronized import LOOK_NS, computed_on, look_ns, time_on
 from consort.model import StepReference

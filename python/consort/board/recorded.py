@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded results of a run on a board, the same for the executive and for the scratchpad kernel."""
+"""Records of a board's cores in nanoseconds, and the results of a run, whoever served it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from consort.record.status import STATUS
+from consort.run.data import struct_dtype
 
 
 @dataclass(frozen=True)
@@ -36,3 +39,49 @@ class Recorded:
     # Why the run fails beside what the record shows, and tables for its report.
     findings: tuple[str, ...] = ()
     sections: tuple[Mapping[str, Any], ...] = ()
+
+
+def by_the_workers_clock(rows: NDArray[Any], master: int, worker: int) -> NDArray[Any]:
+    """A worker has measured its part with its own clock, in ticks; `rows` took them for its master's."""
+    made = rows.copy()
+    remote = (rows["status"] & STATUS["local_fallbacks"]) == 0
+    made["compute"][remote] = rows["compute"][remote] // (10**9 // master) * 10**9 // worker
+    return made
+
+
+def in_nanoseconds(rows: NDArray[Any], hertz: int, start: int, begin: int) -> NDArray[Any]:
+    """A core's rows with ticks, which are whole nanoseconds, as such: `start` becomes `begin`."""
+    made = rows.copy()
+    scale = 10**9 // hertz
+    for name in rows.dtype.names or ():
+        # The number of an event or a block is no time.
+        if rows.dtype[name] == np.dtype("<u8") and name not in ("value", "sequence"):
+            happened = rows[name] != 0
+            if name == "compute":
+                made[name] = rows[name] * scale
+            else:
+                made[name][happened] = (rows[name][happened] - start) * scale + begin
+    return made
+
+
+def read_ring(
+    ring: bytes, record: Mapping[str, Any], output: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Jobs, operations, events and outputs (as `output` has them) of a task's ring, never read before."""
+    written = int.from_bytes(ring[record["ring"]["written"] :][:4], "little")
+    data = memoryview(ring)[record["ring"]["bytes"] :]
+    head, tables = struct_dtype(record["head"]), record["tables"]
+    parts = {key: bytearray() for key in ("job", "operation", "event", "output")}
+    kinds = {tables[key]: key for key in parts}
+    lengths = {**{key: record[key]["bytes"] for key in parts if key in record}, "output": output.itemsize}
+    at = 0
+    while at < written:
+        found = np.frombuffer(data, head, 1, at)[0]
+        begin, end = at + head.itemsize, at + int(found["bytes"])
+        key = kinds.get(int(found["table"]))
+        if key is not None:
+            parts[key] += data[begin : begin + lengths[key]]
+        at = end
+    types = {**{key: struct_dtype(record[key]) for key in ("job", "operation", "event")}, "output": output}
+    jobs, operations, events, outputs = (np.frombuffer(bytes(parts[key]), types[key]) for key in parts)
+    return jobs, operations, events, outputs

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from consort.base.errors import BadInput
 from consort.base.toolchain.compiler import PROCESSES
 from consort.board import synchronized
+from consort.board.data_flow import POLICIES, THREE_PHASE, up
 from consort.board.description import CONTROL_BLOCKS, FIRST_PROCESS
 from consort.board.generate.kernel import PARTITIONS
-from consort.board.policies import POLICIES, THREE_PHASE
-from consort.board.window import up
 from consort.model.kinds import STAND_IN
 from consort.model.platform import find_platform
 from consort.plan import PlannedCore, PlannedDevice

@@ -31,11 +31,10 @@ from consort.base.runtime import NAME, Process, checked_name, private_folder, ru
 from consort.base.toolchain.builds import cache_folder
 from consort.base.waiting import STANDSTILL_S, Standstill, stop_if_asked
 from consort.board import qemu
-from consort.board.control_block import BYTES, ControlBlock, State
+from consort.board.control_block import BYTES, STOPPED_AT, ControlBlock, State, Token
 from consort.board.description import CONTROL_BLOCKS, BoardSpec
 from consort.board.image import check_image, loaded_parts
 from consort.board.rtlinux import LinuxBoot
-from consort.board.token import STOPPED_AT, Token
 
 LOCK, STATE_FILE, MEMORY, GDB = "lock", "state.json", "memory", "gdb"
 # The file in a board's folder, sockets among them, that has the longest name.

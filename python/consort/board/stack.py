@@ -18,8 +18,8 @@ from typing import Any
 
 from consort.base.errors import BadInput
 from consort.board.call_graph import BOTTOM, FRAME, POINTER, TOP, CallGraph, Function
+from consort.board.data_flow import THREE_PHASE
 from consort.board.description import CoreSpec
-from consort.board.policies import THREE_PHASE
 from consort.plan import Plan, PlannedTask
 
 # The program; and what ends a run for good, on whatever stack there is.

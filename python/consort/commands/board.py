@@ -117,7 +117,7 @@ def check(board: str, as_json: bool) -> None:
     The board is started twice in counted time. Exit status 1: a core is not what board.yaml says.
     """
     from consort.board.boards import board_named
-    from consort.board.check import check_board
+    from consort.board.count import check_board
 
     with progress_bar(as_json) as progress:
         found = check_board(board_named(board), progress)

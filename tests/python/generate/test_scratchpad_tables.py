@@ -21,7 +21,7 @@ from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails, Undecided
 from consort.board import board_named
 from consort.board.generate import TableOptions, Tables, make_tables, table_files, write_together
-from consort.board.generate.objects import measure
+from consort.board.generate.sizes import measure
 from consort.board.image import compile_options
 from consort.cli import main
 from consort.model import System, load_system, platform_from_data, system_from_data

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan in the forms of Linux, Xen, Jailhouse, Bao and Zephyr. Each form: file name -> text."""
+"""A plan in the forms of Linux, Xen, Jailhouse, Bao and Zephyr; files, all together or none."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.render import Templates
-from consort.board.generate.bandwidth import MOST_EVENTS, one_period, refuse_regulation
-from consort.board.generate.plan import Plan, ranges
+from consort.board.generate.plan import MOST_EVENTS, Plan, one_period, ranges, refuse_regulation
 
 HEAD = "Made by `consort generate` from {name} for {platform}; change the description, not this file."
 # The part at the window's end for each task core's ICMsg instance.
@@ -118,3 +120,30 @@ FORMATS: dict[str, Callable[[Plan], dict[str, str]]] = {
 def files(plan: Plan, form: str) -> dict[str, str]:
     """The files of one form."""
     return FORMATS[form](plan)
+
+
+def write_together(out: Path, files: dict[str, str]) -> list[Path]:
+    """Writes all into a folder of their own first; `out` changes only when every one is written."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=".consort-", dir=out))
+    except (FileExistsError, NotADirectoryError) as error:
+        raise BadInput("is no folder", file=out) from error
+    except OSError as error:
+        raise _cannot(out, error) from error
+    try:
+        for name, text in files.items():
+            if (out / name).is_dir():
+                raise BadInput("is a folder, and a file has to be written there", file=out / name)
+            (fresh / name).write_text(text, encoding="utf-8")
+        for name in files:
+            (fresh / name).replace(out / name)
+    except OSError as error:
+        raise _cannot(out, error) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return [out / name for name in files]
+
+
+def _cannot(out: Path, error: OSError) -> EnvironmentLacks:
+    return EnvironmentLacks(f"{out} cannot be written ({error.strerror})", "choose another --out")

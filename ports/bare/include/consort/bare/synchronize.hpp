@@ -3,8 +3,8 @@
 // The core by which a board stays in one time with processes beside it. Its timer interrupts at the horizon:
 // the instant before which no process does anything. There it stops the board (a semihosting write into a
 // pipe that has no room for all of it, which the emulator waits in) until all processes that have something
-// to do at that instant have done it, and gets the next horizon (python/consort/board/token.py). What the
-// core's executive arms lies on the same timer.
+// to do at that instant have done it, and gets the next horizon (python/consort/board/control_block.py).
+// What the core's executive arms lies on the same timer.
 //
 // A core of an image without such a run has none of this.
 #pragma once
@@ -103,7 +103,7 @@ class SynchronizedTimer {
         // The first tick that is not before it.
         horizon = (next + ns_per_tick - 1) / ns_per_tick;
     }
-    // python/consort/board/token.py has the same.
+    // python/consort/board/control_block.py has the same.
     static constexpr std::uint32_t stopped_at = ControlBlock::results - 3;
     static constexpr std::uint32_t disturbed = ControlBlock::results - 4;
     static constexpr std::size_t stop_bytes = 2 * ControlBlock::bytes;

@@ -3,8 +3,8 @@
 // A process beside a board as a core in the board's time. It acts only while it has the token, at one
 // instant; time passes while it waits, for what it looks at (relax), for its timer or for the declared time
 // of a step (spend). Then it says until when it does nothing, and gets the token back at that instant: the
-// board stands still there (python/consort/board/token.py). So nothing here depends on how fast this machine
-// is.
+// board stands still there (python/consort/board/control_block.py). So nothing here depends on how fast
+// this machine is.
 //
 // Its timer interrupts wherever time passes, as a processor's would: a more urgent job runs on top, and what
 // it preempted takes its declared time all the same.
