@@ -43,7 +43,7 @@ LEAD = 100_000
 
 @dataclass(frozen=True)
 class Given:
-    """What a run gives a task of the kernel. Times in nanoseconds."""
+    """The figures that a run gives a task of the kernel. Times in nanoseconds."""
 
     name: str
     # Its row of the plan image that the host writes (`kernel_row`).

@@ -45,7 +45,7 @@ class Document:
     moved: dict[Location, Location] = field(default_factory=dict)
     """Parts that a target calls otherwise than the file, and what the file calls them."""
     notes: list[BadInput] = field(default_factory=list)
-    """What means nothing on the target, each a warning."""
+    """Parts that mean nothing on the target, each a warning."""
 
     @classmethod
     def of_data(cls, data: Any, file: Path) -> Document:

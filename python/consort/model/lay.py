@@ -136,7 +136,7 @@ class _Laying:
                 yield at(here, f"{text}; {what}: {', '.join(there)}" if there else text, at_key=True)
 
     def _names(self) -> None:
-        """What a value names is what stands for it on the target."""
+        """Each name in a value becomes the name that stands for it on the target."""
         for one in self.found:
             images = {"core": self.cores, "memory": self.memories}.get(one.part)
             if images is not None and not one.key and _get(self.data, one.place) is not None:

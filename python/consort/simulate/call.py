@@ -47,7 +47,7 @@ class Options:
 
     duration: int
     seed: int
-    """Of the first run; the others have those that follow."""
+    """The first run's; the others have those that follow."""
     runs: int = 1
     execution: Choice = "uniform"
     dense: bool = False

@@ -22,7 +22,7 @@ class Device:
         self.folder = folder
 
     def read(self, name: str) -> str:
-        """What a file of the device says."""
+        """The content of a file of the device."""
         try:
             return (self.folder / name).read_text(encoding="ascii").strip()
         except PermissionError:
