@@ -90,12 +90,17 @@ def _kernel_board(description: Path, on: str | None, stand_ins: bool) -> str | N
 
     Stand-ins on the system's own board are the executive's: the kernel moves steps.
     """
+    from consort.base.problems import BadDescription
     from consort.board.boards import kernel_boards
     from consort.model import load_system
 
     if on is None or on not in kernel_boards():
         return None
-    system = load_system(description)
+    try:
+        system = load_system(description)
+    except BadDescription:
+        # It may be right on the target, and is loaded for that next.
+        return None
     platform = system.platform_description
     emulated = None if platform.emulation is None else platform.emulation.board
     if on in system.targets or (stand_ins and on in (system.platform, platform.name, emulated)):

@@ -81,16 +81,6 @@ def test_a_bcet_that_nobody_gave_is_none():
     assert bound_of(line(writer, {**reader, "jitter": 30}), "reaction time").response == 135 * US
 
 
-def test_of_a_circle_nothing_is_known():
-    channels = {"there": QUEUE, "back": QUEUE}
-    tasks = {
-        "a": {"min_interarrival": 50, "arrival": "back", "wcet": 1, "reads": ["back"], "writes": ["there"]},
-        "b": {"min_interarrival": 50, "arrival": "there", "wcet": 1, "reads": ["there"], "writes": ["back"]},
-    }
-    for task in analyze_system(small.system(tasks, channels=channels))[:2]:
-        assert any("is released by its own blocks" in note for note in task.notes)
-
-
 @st.composite
 def lines(draw: st.DrawFn) -> Any:
     cores = [f"m-{i}" for i in range(draw(st.integers(1, 3)))]

@@ -62,5 +62,5 @@ def test_every_long_option_of_run_and_simulate_is_named() -> None:
     """Those that people look up: none may be missing here."""
     for name in ("consort run", "consort simulate"):
         for parameter in COMMANDS[name].params:
-            if isinstance(parameter, click.Option):
+            if isinstance(parameter, click.Option) and not parameter.hidden:
                 assert any(f"`{option}" in SECTIONS[name] for option in parameter.opts), parameter.opts

@@ -197,12 +197,13 @@ def systems(draw: st.DrawFn) -> dict[str, Any]:
     count = draw(st.integers(1, 14))
     cores = [f"x86-{n}" for n in range(4)] + [f"{group}-{n}" for group in ("a72", "r5f") for n in range(2)]
     tasks: dict[str, Any] = {}
+    # A worker does nothing else.
+    workers = draw(st.lists(st.sampled_from(cores), max_size=len(cores) - 1, unique=True))
+    masters = [core for core in cores if core not in workers]
     for number in range(count):
-        on = draw(st.sampled_from(cores))
-        task: dict[str, Any] = {"period": "10ms", "on": on}
-        if draw(st.booleans()):
-            master = draw(st.sampled_from([core for core in cores if core != on]))
-            task |= {"execution": "offloaded", "master": master}
+        task: dict[str, Any] = {"period": "10ms", "on": draw(st.sampled_from(cores))}
+        if task["on"] in workers:
+            task |= {"execution": "offloaded", "master": draw(st.sampled_from(masters))}
         tasks[f"task-{number}-{'long-name-' * draw(st.integers(0, 4))}"] = task
     channels: dict[str, Any] = {}
     everyone = list(tasks)
