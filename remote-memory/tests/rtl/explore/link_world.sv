@@ -341,11 +341,12 @@ module link_world
   end
   // A link without a cut, a reset or a broken direction stays up, whatever few errors it sees. One that makes no progress ends: at
   // the end that notices first in its time, and at the other one in its own after that.
+  // A reset is seen in the cycle in which it comes, before it is counted.
   assign bad = {
     wrong_count != '0,
     broken_for_q > 10'(down0) + 10'(down1) + 10'd64,
     repeated_q > most,
-    was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts && resets_q == resets && breaks_q == breaks,
+    was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts && resets_q == resets && restarts == '0 && breaks_q == breaks,
     too_many != '0,
     wrong_session != '0,
     wrong_unit != '0,
