@@ -180,17 +180,10 @@ def _outputs(
 
 def _counts(samples: Samples, disturbed: NDArray[np.bool_]) -> tuple[JobCounts, ...]:
     """The counts of all tasks."""
-    status = samples.status
-    endless = ~np.isfinite(samples.response)
-    missed = ((status & STATUS["deadline_misses"]) != 0) | endless
+    missed, endless = samples.missed, ~np.isfinite(samples.response)
     blamed = missed & ~disturbed
-    columns = zip(
-        *map(
-            samples.count,
-            (missed | True, ~missed, missed & ~endless, endless, disturbed, disturbed & missed, blamed),
-        ),
-        strict=True,
-    )
+    masks = (~missed, missed & ~endless, endless, disturbed, disturbed & missed, blamed)
+    columns = zip(samples.released, *map(samples.count, masks), strict=True)
     counts = []
     for number, (released, on_time, late, unserved, touched, excused, own) in enumerate(columns):
         rows = samples.rows_of(number) if own else ()
@@ -204,7 +197,7 @@ def _counts(samples: Samples, disturbed: NDArray[np.bool_]) -> tuple[JobCounts, 
                 unserved=unserved,
                 disturbed=touched,
                 disturbed_misses=excused,
-                causes=miss_causes(status[rows], blamed[rows]) if own else {},
+                causes=miss_causes(samples.status[rows], blamed[rows]) if own else {},
             )
         )
     return tuple(counts)

@@ -292,7 +292,7 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
     """
     tasks, status = samples.system.tasks, samples.status
     response, compute = samples.response, samples.jobs["compute"].astype(np.int64)
-    missed = ((status & STATUS["deadline_misses"]) != 0) | ~np.isfinite(response)
+    missed = samples.missed
     # For jobs that others interrupted only the time from begin to end is known, not their execution.
     begun = compute > 0
     computed = begun & all_alone(samples)
@@ -317,7 +317,7 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
     wrong = found.disturbed | missed | longer(response, deadlines, ends)
     wrong_compute = computed & (found.disturbed | longer(executed, [wcet.ns for wcet in wcets]))
     columns = zip(
-        samples.count(wrong | True),
+        samples.released,
         samples.count(wrong),
         samples.largest(response),
         samples.count(begun),

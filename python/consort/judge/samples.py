@@ -17,7 +17,7 @@ from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE, unended
 from consort.record.grouped import counts_by, maxima_by, rows_by
 from consort.record.ran import PLAN_FILE, Ran
 from consort.record.raw import MANIFEST, RawRun, RawTable
-from consort.record.status import OPERATIONS
+from consort.record.status import OPERATIONS, STATUS
 
 NEEDED = ("release", "start", "sent", "received", "finish", "compute", "seq", "status", "task", "core")
 
@@ -77,6 +77,18 @@ class Samples:
     @cached_property
     def status(self) -> NDArray[Any]:
         return np.ascontiguousarray(self.jobs["status"])
+
+    @cached_property
+    def missed(self) -> NDArray[np.bool_]:
+        """The jobs that missed their deadline, or did not end."""
+        late = (self.status & STATUS["deadline_misses"]) != 0
+        missed: NDArray[np.bool_] = late | ~np.isfinite(self.response)
+        return missed
+
+    @cached_property
+    def released(self) -> list[int]:
+        """How many jobs each task has."""
+        return self.count(np.ones(self.jobs.size, dtype=np.bool_))
 
     def count(self, mask: NDArray[np.bool_]) -> list[int]:
         """How many of the marked jobs each task has."""
