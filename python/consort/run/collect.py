@@ -19,7 +19,7 @@ from consort.judge import Expected
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.record.outputs import numbered
-from consort.record.raw import MANIFEST, RawTable, TableSpec, write_table
+from consort.record.raw import MANIFEST, RawTable, TableSpec, table_entry
 from consort.record.status import STATUS
 from consort.record.tables import file_name
 from consort.run.data import golden_outputs, struct_dtype
@@ -164,7 +164,7 @@ def plant_tables(raw: Path, described: Mapping[str, Any]) -> dict[str, RawTable]
             continue
         name = f"plant-{file_name(device['name'])}"
         rows: NDArray[Any] = np.fromfile(file, dtype=numbered(output_dtype(device["state"]), "t_ns"))
-        entry = write_table(raw, name, rows)
+        entry = table_entry(name, rows)
         entry["fields"][0]["unit"] = "ns"
         found[name] = RawTable(TableSpec.model_validate(entry), rows)
     return found
