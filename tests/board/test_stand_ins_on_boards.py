@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from board_support import board, consort, recorded_and_judged
-from consort.record.status import OPERATIONS
+from consort.record.status import OPERATIONS, STATUS
 
 JOBS = 40
 # 64 bits.
@@ -133,8 +133,8 @@ def test_a_job_beside_which_another_core_executed_says_nothing_of_its_bound(tmp_
     assert "the emulator executes one at a time" in verdict.machine
 
 
-def test_offloaded_stand_ins_execute_on_the_worker(tmp_path: Path) -> None:
-    board("versal")
+def offloaded(folder: Path, **changes: Any) -> Path:
+    """A task of the R5F that the A72 computes."""
     data = {
         "consort": 1,
         "platform": "versal",
@@ -146,6 +146,7 @@ def test_offloaded_stand_ins_execute_on_the_worker(tmp_path: Path) -> None:
                 "master": "r5f-0",
                 "execution": "offloaded",
                 "wcet": {"a72": {"offloaded": "400us"}, "r5f": {"local": "900us"}},
+                **changes,
             }
         },
         "channels": {
@@ -154,8 +155,23 @@ def test_offloaded_stand_ins_execute_on_the_worker(tmp_path: Path) -> None:
         },
         "run": {"iterations": JOBS},
     }
-    file = tmp_path / "system.yaml"
+    file = folder / "system.yaml"
     file.write_text(json.dumps(data), encoding="utf-8")
+    return file
+
+
+def test_a_master_that_falls_back_executes_for_its_own_time(tmp_path: Path) -> None:
+    # The deadline is over before the request is written.
+    file = offloaded(tmp_path, deadline="300ns", on_miss="local-fallback")
+    raw, _ = recorded_and_judged(file, tmp_path / "raw", "versal", JOBS, stand_ins=True)
+    jobs = raw.tables["jobs"].rows
+    assert ((jobs["status"] & STATUS["local_fallbacks"]) != 0).all()
+    assert all(0.97 * 900_000 < ns <= 900_000 for ns in jobs["compute"].tolist())
+
+
+def test_offloaded_stand_ins_execute_on_the_worker(tmp_path: Path) -> None:
+    board("versal")
+    file = offloaded(tmp_path)
     done = consort("run", str(file), "--on", "versal", "--stand-ins", "--json", "--root", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     (made,) = json.loads(done.stdout)["configurations"]

@@ -178,6 +178,47 @@ TEST(Offload, AnotherRemedyGoesOnFromTheSameState) {
     }
 }
 
+// As a stand-in, which has a time for each core that may compute it.
+struct Times {
+    std::int32_t at_worker;
+    std::int32_t at_master;
+};
+struct Spent {
+    std::int32_t time;
+};
+void spend(const Times& in, State& /*state*/, Spent& out) noexcept {
+    out.time = in.at_worker;
+}
+
+}  // namespace
+
+template <>
+struct consort::FallbackInput<Times> {
+    static Times of(const Times& in) noexcept { return {in.at_master, in.at_master}; }
+};
+
+namespace {
+
+TEST(Offload, AMasterThatFallsBackComputesWithItsOwnInput) {
+    using Spending = Task<&spend>;
+    using SpendingChannels = JobChannels<Spending>;
+    struct Memory {
+        SpendingChannels::Mail::Shared mail{};
+        SpendingChannels::StateBox::Shared checkpoint{};
+        SpendingChannels::StateBox::Shared restore{};
+        Control::Shared control{};
+    };
+    const auto memory = std::make_unique<Memory>();
+    const SpendingChannels channels{&memory->mail, &memory->checkpoint, &memory->restore};
+    Control::Master control{memory->control};
+    Master<Spending, LookingPort> master{channels, control, OnMiss::local_fallback};
+    Spent out{};
+    master.begin({30, 4}, false);
+    const auto& report = master.finish(out, LookingPort::now() + 5, [] { return true; });
+    EXPECT_TRUE((report.status & job_status::fallback) != 0);
+    EXPECT_EQ(out.time, 4);
+}
+
 TEST(Offload, StopEndsTheRunAtTheFirstMiss) {
     Bench bench(OnMiss::stop);
     Out out{};

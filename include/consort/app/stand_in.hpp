@@ -19,6 +19,7 @@ namespace consort::app {
 struct StandInIn {
     std::uint64_t job;
     std::uint64_t execution_ns;
+    std::uint64_t fallback_ns;  // at its master, in place of a worker that did not answer
 };
 struct StandInState {
     std::uint64_t jobs;
@@ -35,27 +36,32 @@ inline constexpr bool is_stand_in = std::is_same_v<typename T::In, StandInIn>;
 // A stand-in's own input: the job's number and how long it is to execute [ns], the same on every target.
 class StandInInput {
   public:
-    StandInInput(Draw draw, Time best, Time worst) noexcept : draw_(draw), best_(best), worst_(worst) {}
+    // How long its jobs execute [ns]: between the first two where they are computed, for the third at a
+    // master that falls back.
+    struct Limits {
+        Time best;
+        Time worst;
+        Time fallback;
+    };
+
+    StandInInput(Draw draw, const Limits& limits) noexcept : draw_(draw), limits_(limits) {}
 
     Transferred read(std::byte* to, Ticks /*as_of*/) noexcept {
-        const StandInIn in{
-            job_, static_cast<std::uint64_t>(draw_(Spread::edges, Choice::execution, job_, best_, worst_))};
+        const Time drawn = draw_(Spread::edges, Choice::execution, job_, limits_.best, limits_.worst);
+        const StandInIn in{job_, static_cast<std::uint64_t>(drawn),
+                           static_cast<std::uint64_t>(limits_.fallback)};
         std::memcpy(to, &in, sizeof in);
         ++job_;
         return {job_, 1, Operation::read};
     }
     // From here on it executes between other limits.
-    void enter(Time best, Time worst) noexcept {
-        best_ = best;
-        worst_ = worst;
-    }
+    void enter(const Limits& limits) noexcept { limits_ = limits; }
     // The jobs so far: whoever goes on with it elsewhere begins with this one.
     [[nodiscard]] std::uint64_t& jobs() noexcept { return job_; }
 
   private:
     Draw draw_;
-    Time best_;
-    Time worst_;
+    Limits limits_;
     std::uint64_t job_ = 0;
 };
 
@@ -70,6 +76,14 @@ struct StandInBlock {
 };
 
 }  // namespace consort::app
+
+// It has a time for each core that may compute it.
+template <>
+struct consort::FallbackInput<consort::app::StandInIn> {
+    static app::StandInIn of(const app::StandInIn& in) noexcept {
+        return {in.job, in.fallback_ns, in.fallback_ns};
+    }
+};
 
 template <std::uint32_t Words>
 struct consort::DeclaredMembers<consort::app::StandInBlock<Words>> {

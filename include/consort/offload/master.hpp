@@ -316,7 +316,7 @@ class Master {
         if (input.reset) {
             local_.state = typename T::State{};
         }
-        T::step(input.in, local_.state, last_);
+        T::step(FallbackInput<typename T::In>::of(input.in), local_.state, last_);
         local_.sequence = sequence;
     }
 

@@ -64,6 +64,13 @@ struct NoConstants {};
 
 }  // namespace detail
 
+// The input with which a master computes a job that its worker did not answer: that of the worker, for every
+// step that a user writes.
+template <class In>
+struct FallbackInput {
+    static const In& of(const In& in) noexcept { return in; }
+};
+
 // A task made of a step function. `MakeConstants`: a function that returns the step's Constants; needed
 // where these are not empty. A fresh state is State{}.
 template <auto Function, auto MakeConstants = detail::NoConstants{}>

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # The longest name of a region's object, without what its channels add to it.
 OBJECT_NAME = 28
+# How many times an execution of a stand-in has: consort/app/stand_in.hpp.
+STAND_IN_LIMITS = 3
 
 
 def object_name(kind: str, number: int, name: str) -> str:
@@ -67,7 +69,7 @@ class DataFlow:
     @cached_property
     def stand_ins(self) -> list[PlannedTask]:
         """The tasks without a step. The extra numbers of the core have the seed, where there are some, and
-        how long the jobs of each execute at least and at most."""
+        how long the jobs of each execute at least, at most, and where their master falls back."""
         return [task for task in self.tasks if task.step == STAND_IN]
 
     @property
@@ -81,7 +83,8 @@ class DataFlow:
     @property
     def jobs(self) -> int:
         """The index of a three-phase core's first extra number: how many jobs each of its tasks has."""
-        return len(self.plants) + 2 * len(self.rows) + (1 + 2 * len(self.stand_ins) if self.stand_ins else 0)
+        stand_ins = 1 + STAND_IN_LIMITS * len(self.stand_ins) if self.stand_ins else 0
+        return len(self.plants) + 2 * len(self.rows) + stand_ins
 
     def channel(self, channel: PlannedChannel) -> dict[str, Any]:
         """A channel as a template has it."""
@@ -118,8 +121,10 @@ class DataFlow:
     def _execution(self, task: PlannedTask) -> dict[str, Any]:
         """The source of a stand-in's execution time, job by job."""
         seed = len(self.plants) + 2 * len(self.rows)
-        at = seed + 1 + 2 * self.stand_ins.index(task)
-        limits = [f"static_cast<consort::app::Time>(executive.extra({at + n}))" for n in range(2)]
+        at = seed + 1 + STAND_IN_LIMITS * self.stand_ins.index(task)
+        limits = [
+            f"static_cast<consort::app::Time>(executive.extra({at + n}))" for n in range(STAND_IN_LIMITS)
+        ]
         number = list(self.plan.tasks).index(task.name)
         return {
             "name": f"execution_{identifier(task.name)}",
@@ -128,7 +133,8 @@ class DataFlow:
             "channel": "consort::app::no_channel",
             "logical": "true",
             "type": "consort::app::StandInInput",
-            "arguments": f"consort::app::Draw(executive.extra({seed}), {number}U), {', '.join(limits)}",
+            "arguments": f"consort::app::Draw(executive.extra({seed}), {number}U),"
+            f" consort::app::StandInInput::Limits{{{', '.join(limits)}}}",
         }
 
     def _end(self, task: PlannedTask, binding: Binding, *, reads: bool) -> dict[str, Any] | None:
@@ -253,7 +259,7 @@ def extra_numbers(request: Request, core: str, duration_ps: int, window: Window)
         values.append(request.seed)
     for task in flow.stand_ins:
         assert task.wcet_ps is not None and task.bcet_ps is not None, "a stand-in without a wcet is refused"
-        values += [task.bcet_ps // 1000, task.wcet_ps // 1000]
+        values += [time // 1000 for time in (task.bcet_ps, task.wcet_ps, task.fallback_ps or 0)]
     planned = request.where.plan.cores[core]
     if planned.policy == THREE_PHASE:
         values += [task.releases_until(duration_ps) for task in flow.tasks]

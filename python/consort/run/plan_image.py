@@ -267,6 +267,7 @@ class _Image:
             assert task.worker_rank is not None
             row["worker"] = self.cores.index(task.worker)
             row["worker_rank"] = task.worker_rank
+        row["fallback"] = self._own_ticks(task.fallback_ps or 0)
         if not self.timed:
             # For stand-ins. Computing cannot be stretched: they take their time.
             row["wcet"], row["bcet"] = (self._own_ticks(time or 0) for time in (task.wcet_ps, task.bcet_ps))
@@ -290,7 +291,6 @@ class _Image:
         costs = offload_costs(figures, task.name, sleeps=plan.cores[task.core].wait == "sleep", loaded=False)
         row["send"], row["receive"] = costs.send, costs.receive
         row["request"], row["response"] = costs.request + costs.read, costs.write + costs.answer
-        row["fallback"] = task.fallback_ps or 0
 
     def _ends_of(self, task: PlannedTask) -> list[dict[str, int]]:
         found = []

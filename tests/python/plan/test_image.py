@@ -157,6 +157,15 @@ def test_each_mode_has_tables_of_its_own() -> None:
         ]
 
 
+@pytest.mark.parametrize("target", ["virtual", "linux"])
+def test_a_master_that_falls_back_has_its_own_time(target: str) -> None:
+    described = {key: value for key, value in DESCRIBED.items() if not key.startswith("mode")}
+    made = plan(system_from_data(described, file=WALK / "system.yaml"), target, stand_ins=True)
+    image = plan_image(ModePlans(made), LAYOUTS, (), 200 * MS)
+    times = {key: column(image, "tasks", key)[list(made.tasks).index("away")] for key in ("wcet", "fallback")}
+    assert times == {"wcet": MS, "fallback": 2 * MS}
+
+
 def test_a_row_without_a_member_is_no_row() -> None:
     with pytest.raises(KeyError, match="arbitration"):
         Encoder(LAYOUTS)._rows("dmas", [{}])

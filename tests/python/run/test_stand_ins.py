@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from consort.model.kinds import STAND_IN
 from consort.record.store import open_run
-from run_support import MISSED, SKIPPED, Ran, beside_time, consort, ran, write
+from run_support import FALLBACK, MISSED, SKIPPED, Ran, beside_time, consort, ran, write
 
 pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 SCALE = 10
@@ -116,6 +116,28 @@ def test_numbered_blocks_arrive_whole(found: Ran) -> None:
         assert found.operations(channel, "read-corrupt").size == 0
         assert any(check.holds and check.text.startswith(channel) for check in found.verdict.checks)
     assert [task.name for task in found.system.tasks if task.step == STAND_IN] == list(TASKS)
+
+
+@pytest.mark.representative
+@pytest.mark.parametrize("target", ["linux", "virtual"])
+def test_a_master_that_falls_back_executes_for_its_own_time(tmp_path: Path, target: str) -> None:
+    """Given up after 8 ms: the worker takes 30, the master 45."""
+    away = {
+        **TASKS["away"],
+        "period": "100ms",
+        "deadline": "10ms",
+        "wcet": {"host": {"offloaded": "30ms", "local": "45ms"}},
+    }
+    channels = {f"away.{end}": {"size": "64B"} for end in ("in", "out")}
+    run = {"iterations": 4, "interference": []}
+    file = write(tmp_path / "system", {"tasks": {"away": away}, "channels": channels, "run": run})
+    made = ran(file, "offloaded-off", stand_ins=True, target=target)
+    jobs = made.jobs("away")
+    by_master = jobs[(jobs["status"] & FALLBACK) != 0]
+    assert by_master.size
+    # A stand-in ends where no more work fits.
+    took = by_master["compute"] / made.raw.manifest.clock.ticks_per_second
+    assert took.min() > 0.044
 
 
 def test_stand_ins_are_asked_for(tmp_path: Path, runs: Path) -> None:

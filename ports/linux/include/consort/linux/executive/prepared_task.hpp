@@ -73,13 +73,16 @@ class RowsSource final : public ReadSource {
 // A stand-in's own input; only the job's number goes with it to another core, not that core's limits.
 class StandInSource final : public ReadSource {
   public:
-    StandInSource(app::Draw draw, const plan::Task& task) : input_(draw, ns(task.bcet), ns(task.wcet)) {}
+    StandInSource(app::Draw draw, const plan::Task& task) : input_(draw, limits_of(task)) {}
     Transferred read(std::byte* to, Ticks as_of) noexcept override { return input_.read(to, as_of); }
     std::span<std::byte> kept() noexcept override { return bytes_of(input_.jobs()); }
-    void enter(const plan::Task& task) noexcept { input_.enter(ns(task.bcet), ns(task.wcet)); }
+    void enter(const plan::Task& task) noexcept { input_.enter(limits_of(task)); }
 
   private:
-    static app::Time ns(app::Time ps) noexcept { return ps / 1000; }
+    static app::StandInInput::Limits limits_of(const plan::Task& task) noexcept {
+        constexpr app::Time ps_per_ns = 1000;
+        return {task.bcet / ps_per_ns, task.wcet / ps_per_ns, task.fallback / ps_per_ns};
+    }
 
     app::StandInInput input_;
 };
