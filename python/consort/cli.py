@@ -22,8 +22,8 @@ from consort import __version__
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, visible
 from consort.base.packages import naming_extras
 
-# name -> (module that holds the click command as `command`, one line of help). Loading lazily keeps
-# `consort --help` fast: the plotting and table libraries take over a second to import.
+# name -> (module that holds the click command as `command`, or module:name; one line of help). Loading
+# lazily keeps `consort --help` fast: the plotting and table libraries take over a second to import.
 COMMANDS: dict[str, tuple[str, str]] = {
     "analyze": ("consort.commands.analyze", "Bound response times and chains, and hold them to deadlines."),
     "bench": ("consort.commands.bench", "Run a benchmark and hold its figures against their goals."),
@@ -69,9 +69,7 @@ def plug_ins() -> dict[str, tuple[str, str]]:
     """The commands that installed plug-ins bring, as `COMMANDS` has its own."""
     found = entry_points(group="consort.commands")
     return {
-        point.name: (point.module, point.dist.metadata["Summary"])
-        for point in found
-        if point.dist is not None
+        point.name: (point.value, point.dist.metadata["Summary"]) for point in found if point.dist is not None
     }
 
 
@@ -97,7 +95,8 @@ class LazyGroup(click.Group):
                 f" and {limit >> 20} MiB are allowed (ulimit -v)",
                 "raise the limit",
             )
-        command = importlib.import_module(entry[0]).command
+        module, _, name = entry[0].partition(":")
+        command = getattr(importlib.import_module(module), name or "command")
         assert isinstance(command, click.Command)
         return command
 
