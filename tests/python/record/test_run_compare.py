@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from consort.commands.compare import command
+from consort.commands.compare import command as compare_command
 from consort.record import RawRun, Run, RunWriter
 from consort.record.compare import compare, environment_differences, median_ratio_interval
 from consort.record.store import SampleReader
@@ -77,18 +77,20 @@ def test_few_samples_give_no_interval() -> None:
 def test_command_line(tmp_path: Path, same: Run) -> None:
     other = record(tmp_path, 2, 1.1, key="local")
     arguments = [str(same.path), str(other.path)]
-    result = CliRunner().invoke(command, arguments)
+    result = CliRunner().invoke(compare_command, arguments)
     assert result.exit_code == 0
     assert "only one of the runs has: offloaded, local" in result.stderr
     assert result.stdout == "the two runs have no configuration and metric in common\n"
-    result = CliRunner().invoke(command, [str(same.path), same.id[:12], "--root", str(tmp_path / "runs")])
+    result = CliRunner().invoke(
+        compare_command, [str(same.path), same.id[:12], "--root", str(tmp_path / "runs")]
+    )
     assert result.exit_code != 0  # two runs begin like this
     shifted = record(tmp_path, 3, 1.1)
-    result = CliRunner().invoke(command, [str(same.path), str(shifted.path), "--json"])
+    result = CliRunner().invoke(compare_command, [str(same.path), str(shifted.path), "--json"])
     data = json.loads(result.stdout)
     assert (data["a"], data["b"]) == (same.id, shifted.id)
     assert data["rows"][0]["changed"] is True
-    result = CliRunner().invoke(command, [str(same.path), str(shifted.path)])
+    result = CliRunner().invoke(compare_command, [str(same.path), str(shifted.path)])
     assert "median changed" in result.stdout
 
 
