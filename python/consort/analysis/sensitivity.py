@@ -26,7 +26,7 @@ HARDEST, EASIEST = 10, -6
 HALVINGS = 9
 # Easier factors are tried at these parts of the result.
 EASIER = tuple(Fraction(k, 8) for k in range(1, 8))
-SCALED = {
+SEARCHED = {
     "wcet": "largest factor of execution times",
     "clock": "smallest factor of the clock",
     "bandwidth": "smallest factor of the bandwidth",
@@ -46,7 +46,7 @@ class Sensitivity:
 
     @property
     def kind(self) -> str:
-        return SCALED[self.scale.what]
+        return SEARCHED[self.scale.what]
 
     @property
     def of(self) -> str | None:
@@ -73,7 +73,7 @@ class Sensitivity:
 
 def sensitivity(
     system: System,
-    kinds: Sequence[str] = tuple(SCALED),
+    kinds: Sequence[str] = tuple(SEARCHED),
     *,
     progress: Progress = silent,
 ) -> list[Sensitivity]:

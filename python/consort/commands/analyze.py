@@ -128,11 +128,11 @@ def command(
             advice = advise(system, progress=progress, before=bounds, seconds=advice_time)
     found: list[Sensitivity] = []
     if scaled is not None:
-        from consort.analysis.sensitivity import SCALED, sensitivity
+        from consort.analysis.sensitivity import SEARCHED, sensitivity
 
         sys.stdout.flush()
         with progress_bar(as_json) as progress:
-            found = sensitivity(system, list(SCALED) if scaled == "all" else [scaled], progress=progress)
+            found = sensitivity(system, list(SEARCHED) if scaled == "all" else [scaled], progress=progress)
     if as_json:
         result = _as_object(system.name or file.stem, answer, bounds, advice)
         if scaled is not None:

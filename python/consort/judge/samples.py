@@ -49,12 +49,12 @@ class Samples:
         lacking = [name for name in NEEDED if name not in (table.rows.dtype.names or ())]
         if lacking:
             raise BadInput(f"table 'jobs' lacks {', '.join(lacking)}", file=record.path / table.spec.file)
-        for field, names in (("task", system.tasks), ("core", system.cores)):
-            if table.rows.size and int(table.rows[field].max()) >= len(names):
+        for column, names in (("task", system.tasks), ("core", system.cores)):
+            if table.rows.size and int(table.rows[column].max()) >= len(names):
                 raise BadInput(
-                    f"table 'jobs' has {field} {int(table.rows[field].max())}, but there are {len(names)}",
+                    f"table 'jobs' has {column} {int(table.rows[column].max())}, but there are {len(names)}",
                     file=record.path / table.spec.file,
-                    field=field,
+                    field=column,
                 )
         events = record.tables.get(EVENTS_TABLE)
         operations = record.tables.get(OPERATIONS_TABLE)
