@@ -246,6 +246,28 @@ TEST(ThreadWatch, SaysWhatAnInterruptedJobExecuted) {
     EXPECT_GE(watched.last.value + (begun - before), Clock::from_ns(4'900'000));
 }
 
+// Of a job that others of its core came into: how long it was off its processor, and no more.
+TEST(ThreadWatch, SaysHowLongAPreemptedJobWasOffItsProcessor) {
+    Watched watched;
+    consort::app::RingWriter writer(*watched.ring);
+    ThreadWatch watch(writer, 3, late_ns);
+    watch.slept();
+    const std::uint64_t before = consort::linux_port::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const std::uint64_t since = Clock::now();
+    watch.job_begins(since);
+    timespec time{0, 30'000'000};
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+    while (consort::linux_port::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before < 5'000'000U) {
+    }
+    watch.job_was_preempted(7, since);
+    const std::uint64_t lasted = Clock::now() - since;
+    ASSERT_EQ(watched.drained(), 1);
+    EXPECT_EQ(watched.last.kind, Event::preempted);
+    EXPECT_EQ(watched.last.task, 7);
+    EXPECT_GE(watched.last.value, Clock::from_ns(30'000'000));
+    EXPECT_LE(watched.last.value + Clock::from_ns(4'900'000), lasted);
+}
+
 TEST(ThreadWatch, NamesALateWakeUp) {
     Watched watched;
     consort::app::RingWriter writer(*watched.ring);

@@ -112,6 +112,9 @@ struct Event {
         // Beside `disturbed` of a job, at the same instant. Value: the CPU time that its thread used from the
         // job's beginning to its end, at least [ticks].
         executed = 31,
+        // For a job into which others of its core came. Value: for how long its thread was off its processor
+        // from the job's beginning to its end, at most [ticks].
+        preempted = 32,
     };
     // For `disturbed`: the known cause for which the thread did not run.
     enum Cause : std::uint16_t {

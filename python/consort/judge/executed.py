@@ -3,13 +3,15 @@
 
 A thread that was interrupted in a job is known to have been on its processor for the job's CPU time.
 Interrupts use some of that: at most so often and so long as they did while cores waited. What is left is a
-lower limit of what the job executed, and what is above the WCET is the system's. So is a job that would have
-been too late without all that the machine can have taken since its core was idle, and one whose worker died,
-or did not answer although nothing kept it for so long.
+lower limit of what the job executed, and what is above the WCET is the system's. Of a job that others of its
+core came into it is known how long it was off its processor: what is more than theirs, the machine took. A
+job is the system's, too, that would have been too late without all that the machine can have taken since its
+core was idle; and one whose worker died, or did not answer although nothing kept it for so long.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +36,9 @@ from consort.record.status import EVENTS, NONE, STATUS
 
 Mask = NDArray[np.bool_]
 Ticks = NDArray[np.int64]
-_EXECUTED, _DIED, _BACK = (EVENTS.index(name) for name in ("executed", "worker-died", "worker-back"))
+_EXECUTED, _PREEMPTED, _DIED, _BACK = (
+    EVENTS.index(name) for name in ("executed", "preempted", "worker-died", "worker-back")
+)
 # Timers of kernels interrupt at most once in that time.
 TICK_NS = 1_000_000
 # No interrupt with what it entails is taken to last longer than that without having been seen to; and one
@@ -51,20 +55,20 @@ class Executed:
     `least`: what each executed at least [ns], 0 where nothing is known. `own`: the jobs that are the system's
     whatever the machine did. `open`: those that executed for longer than their WCET by more than interrupts
     take, but not by more than what was once taken of a core; `late`: those that were too late by as much.
-    `dropped`: the events of interrupted jobs that are `own`: they disturbed nothing.
+    `events`: those of the record with the machine's share of preempted jobs among them, and without those of
+    interrupted jobs that are `own`: they disturbed nothing.
     """
 
     least: NDArray[np.float64]
     own: Mask
     open: Mask
     late: Mask
-    dropped: Mask
+    events: NDArray[np.void] | None
 
     @staticmethod
     def nothing(samples: Samples) -> Executed:
         none = np.zeros(samples.jobs.size, dtype=np.bool_)
-        events = 0 if samples.events is None else samples.events.size
-        return Executed(np.zeros(samples.jobs.size), none, none, none, np.zeros(events, dtype=np.bool_))
+        return Executed(np.zeros(samples.jobs.size), none, none, none, samples.events)
 
 
 def executed(samples: Samples, limits: Bounds) -> Executed:
@@ -78,7 +82,7 @@ def executed(samples: Samples, limits: Bounds) -> Executed:
     longest = max(watched.interrupt_ns, LONGEST_NS)
     own |= _slow(samples, watched, limits, longest, watched.host_ns)
     late = _slow(samples, watched, limits, min(watched.interrupt_ns, LONGEST_NS), 0.0)
-    return Executed(least, own, open_ & ~own, late & ~open_ & ~own, watched.of_jobs(own))
+    return Executed(least, own, open_ & ~own, late & ~open_ & ~own, watched.without(own))
 
 
 def _wcets(samples: Samples, limits: Bounds) -> NDArray[np.float64]:
@@ -127,6 +131,7 @@ class _Watched:
         self.interrupt_ns = float(interrupts.max()) if interrupts.size else USUAL_NS
         self.host_ns = float(ns[waited & (events["cause"] == TAKEN)].max(initial=0.0))
         self.gaps = waited
+        self.others = _Others.of(self)
 
     def _cpu_times(self) -> Ticks:
         """The job's CPU time for each event `disturbed`, -1 if none is recorded."""
@@ -170,13 +175,22 @@ class _Watched:
             found[mine[around]] = event[around]
         return found
 
-    def of_jobs(self, chosen: Mask) -> Mask:
-        """The events of whole jobs that are chosen."""
-        events = np.zeros(self.whole.size, dtype=np.bool_)
+    def without(self, chosen: Mask) -> NDArray[np.void]:
+        """The events, without those of whole jobs that are chosen. A preempted job that the machine stopped
+        is one that was stopped, as long as the job."""
+        events = self.samples.events
+        assert events is not None
+        dropped = np.zeros(self.whole.size, dtype=np.bool_)
         for found in (self.master_event, self.worker_event):
-            mine = found[chosen & (found >= 0)]
-            events[mine] = True
-        return events
+            dropped[found[chosen & (found >= 0)]] = True
+        jobs = self.samples.jobs
+        stopped = np.flatnonzero((self.others.stolen > 0) & ~chosen)
+        if stopped.size:
+            at = self.others.event[stopped]
+            events = events.copy()
+            events["kind"][at], events["cause"][at] = DISTURBED, STOPPED
+            events["value"][at] = events["time"][at] - jobs["start"][stopped]
+        return events[~dropped]
 
     def interrupted(self, remote: Mask) -> Mask:
         """Jobs into whose execution a gap of its core reaches that is no event of a whole job."""
@@ -195,6 +209,70 @@ class _Watched:
     def may_have_taken(self, ns: NDArray[np.float64], longest_ns: float) -> NDArray[np.float64]:
         """The time that interrupts may have taken of stretches of that length, each at most `longest_ns`."""
         return (1 + np.floor(ns / TICK_NS)) * longest_ns
+
+
+@dataclass(frozen=True)
+class _Others:
+    """Jobs that others of their core came into: the event that says so of each, or -1; how long it was off
+    its processor [ticks]; how many others began meanwhile; and for how long the machine had it [ticks]."""
+
+    event: NDArray[np.int64]
+    off: Ticks
+    count: NDArray[np.int64]
+    stolen: Ticks
+
+    @staticmethod
+    def of(watched: _Watched) -> _Others:
+        samples = watched.samples
+        events, jobs = samples.events, samples.jobs
+        assert events is not None
+        event = np.full(jobs.size, -1, dtype=np.int64)
+        none = np.zeros(jobs.size, dtype=np.int64)
+        said = np.flatnonzero(events["kind"] == _PREEMPTED)
+        if not said.size or not jobs.size:
+            return _Others(event, none, none, none)
+        finish = jobs["finish"].astype(np.int64)
+        for task in np.unique(events["task"][said]).tolist():
+            mine = said[events["task"][said] == task]
+            rows = np.flatnonzero((samples.task == task) & (finish > 0))
+            rows = rows[np.argsort(finish[rows], kind="stable")]
+            # It is of the job that had ended last.
+            at = np.searchsorted(finish[rows], watched.end[mine], side="right") - 1
+            event[rows[at[at >= 0]]] = mine[at >= 0]
+        had = event >= 0
+        off = np.where(had, watched.lasted[event], 0)
+        until = np.where(had, watched.end[event], finish)
+        inside, count = _inside(watched, until, np.unique(jobs["core"][had]).tolist())
+        # To switch to another thread and back takes time, too.
+        switched = count * round(USUAL_NS * samples.ticks_per_ns)
+        stolen = np.where(had, np.maximum(off - inside - switched, 0), 0)
+        return _Others(event, off, np.where(had, count, 0), stolen)
+
+
+def _inside(watched: _Watched, until: Ticks, cores: Sequence[int]) -> tuple[Ticks, NDArray[np.int64]]:
+    """How long others of its core executed in the middle of each job of some cores, from its start until
+    then, and how many began."""
+    jobs = watched.samples.jobs
+    lasted, count = np.zeros(jobs.size, dtype=np.int64), np.zeros(jobs.size, dtype=np.int64)
+    start = jobs["start"].astype(np.int64)
+    for core in cores:
+        local = np.flatnonzero((jobs["core"] == core) & (start > 0) & (until > 0))
+        served = np.flatnonzero((watched.worker == core) & (watched.taken > 0) & (watched.returned > 0))
+        begin = np.concatenate([start[local], watched.taken[served]])
+        end = np.concatenate([until[local], watched.returned[served]])
+        rows = np.concatenate([local, np.full(served.size, -1, dtype=np.int64)])
+        order = np.lexsort((-end, begin))
+        begin, end, rows = begin[order], end[order], rows[order]
+        count[local] = np.searchsorted(begin, until[local]) - np.searchsorted(begin, start[local], "right")
+        # Of those under way the last one executes.
+        under_way: list[tuple[int, int]] = []
+        for since, to, row in zip(begin.tolist(), end.tolist(), rows.tolist(), strict=True):
+            while under_way and under_way[-1][0] <= since:
+                under_way.pop()
+            if under_way and under_way[-1][1] >= 0:
+                lasted[under_way[-1][1]] += min(to, under_way[-1][0]) - since
+            under_way.append((to, row))
+    return lasted, count
 
 
 def _overruns(
@@ -217,11 +295,16 @@ def _overruns(
     event = np.where(remote, watched.worker_event, watched.master_event)
     judged = (local | remote) & _alone(samples)
     # In the middle of which nothing came, whatever came before or after it.
-    whole = judged & (event < 0) & ~watched.interrupted(remote)
+    preempted = local & (watched.others.event >= 0)
+    whole = judged & (event < 0) & ~preempted & ~watched.interrupted(remote)
     judged &= watched.known[event]
-    ns = np.maximum(samples.ns(span - np.where(judged, watched.off[event], 0)), 0.0)
-    certain = watched.may_have_taken(ns, max(watched.interrupt_ns, LONGEST_NS)) + watched.host_ns
-    usual = watched.may_have_taken(ns, min(watched.interrupt_ns, LONGEST_NS))
+    off = np.where(judged, watched.off[event], np.where(preempted, watched.others.off, 0))
+    judged |= preempted
+    ns = np.maximum(samples.ns(span - off), 0.0)
+    # Each job that came into it was released by an interrupt more.
+    longest, often = max(watched.interrupt_ns, LONGEST_NS), min(watched.interrupt_ns, LONGEST_NS)
+    certain = watched.may_have_taken(ns, longest) + watched.others.count * longest + watched.host_ns
+    usual = watched.may_have_taken(ns, often) + watched.others.count * often
     least = np.where(whole, ns, np.where(judged, ns - certain, 0.0))
     own = least > allowed
     return np.where(own, least, 0.0), own, judged & ~own & (ns - usual > allowed)
@@ -342,5 +425,6 @@ def _kept(
     kept += (taken - sent) - (covered(*everyone, taken) - covered(*everyone, sent))
     for event in (watched.master_event, watched.worker_event):
         kept += np.where(event >= 0, watched.off[event], 0)
+    kept += watched.others.stolen
     interrupts = watched.may_have_taken(samples.ns(until - sent), max(watched.interrupt_ns, LONGEST_NS))
     return samples.ns(kept) + interrupts + watched.host_ns

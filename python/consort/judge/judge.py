@@ -66,7 +66,7 @@ def judge(
     own = executed(samples, limits) if provenance == "measured" else Executed.nothing(samples)
     found = disturbances(
         samples.jobs,
-        None if samples.events is None else samples.events[~own.dropped],
+        own.events,
         samples.system,
         samples.ticks_per_ns,
         environment=environment,

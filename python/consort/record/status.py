@@ -75,6 +75,7 @@ EVENTS: tuple[str, ...] = (
     "link-failed",
     "link-died",
     "executed",
+    "preempted",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
 CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken", "rested")
@@ -84,6 +85,7 @@ TIMED_EVENTS = frozenset(
         "over-budget",
         "disturbed",
         "executed",
+        "preempted",
         "early-arrival",
         "state-given",
         "state-taken",

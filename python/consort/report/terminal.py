@@ -55,7 +55,7 @@ _KINDS = {"task": "response", "channel": "channel age", "chain": "reaction"}
 _STATISTICS = (("median", "median"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
 
 # Events that are no fault; those of modes stand in their own lines, disturbances in those of the machine.
-_NEWS = ("started", "ended", "disturbed", "executed")
+_NEWS = ("started", "ended", "disturbed", "executed", "preempted")
 _ELSEWHERE = ("mode-", "state-")
 # How jobs were served that were not served as usual.
 _SERVED_OTHERWISE = (

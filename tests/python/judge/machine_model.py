@@ -9,14 +9,14 @@ much CPU time it had.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from system_recording import Recording
 
 US, MS = 1_000, 1_000_000
-WORKER_DIED, DISTURBED, WORKER_BACK, EXECUTED = 4, 11, 2, 31
+WORKER_DIED, DISTURBED, WORKER_BACK, EXECUTED, PREEMPTED = 4, 11, 2, 31, 32
 STOPPED, INTERRUPTED, WOKEN_LATE = 1, 2, 3
 LATE, HELD, LOST = 1 << 0, 1 << 1, 1 << 3
 PERIOD, WCET, DEADLINE = 20 * MS, 1 * MS, 10 * MS
@@ -160,3 +160,115 @@ def _executes(draw: random.Random, planted: Planted, seq: int) -> int:
     if seq in planted.overruns:
         return WCET + planted.overruns[seq]
     return draw.randint(WCET // 10, WCET - 20 * US)
+
+
+@dataclass
+class _Pending:
+    """A job of a core of several tasks; its thread has been at it from `since` on."""
+
+    task: str
+    seq: int
+    release: int
+    key: tuple[int, int]
+    left: int
+    since: int = -1
+    start: int = 0
+    cpu: int = 0
+    hit: bool = False
+    others: bool = False
+
+
+# A thread needs so long until its job begins, and from its end on until another one runs.
+_BEFORE, _AFTER = 3 * US, 2 * US
+
+
+def shared_system(
+    seed: int,
+    tasks: Mapping[str, Mapping[str, int]],
+    planted: Mapping[str, Planted],
+    length: int,
+    *,
+    edf: bool = False,
+    hogs: Sequence[tuple[int, int]] = (),
+) -> Recording:
+    """Tasks of one core that preempt one another, the most urgent first, as the executive serves and records
+    them: {name: its period, WCET and offset [ns]}. Their core sleeps. `hogs`: when another thread takes the
+    core besides, and for how long [ns]."""
+    draw = random.Random(seed)
+    facts = {
+        name: {f"{key}_ns": value for key, value in one.items()}
+        | {"deadline_ns": one["period"], "lateness_ns": LATENESS, "rank": rank}
+        for rank, (name, one) in enumerate(tasks.items())
+    }
+    recording = Recording(facts, duration_ns=length)
+    machine = Machine(draw, length, loaded=seed % 2 == 1)
+    to_come = []
+    for rank, (name, one) in enumerate(tasks.items()):
+        for seq in range(-(-(length - one["offset"]) // one["period"])):
+            release = one["offset"] + seq * one["period"]
+            over = planted.get(name, NOTHING).overruns.get(seq)
+            executes = draw.randint(one["wcet"] // 2, one["wcet"] - 20 * US)
+            executes = executes if over is None else one["wcet"] + over
+            key = (release + one["period"], rank) if edf else (rank, release)
+            to_come.append(_Pending(name, seq, release, key, executes + _BEFORE + _AFTER))
+    to_come.sort(key=lambda job: (job.release, job.key))
+    others = [*machine.hog, *hogs]
+    taken = sorted([(*tick, False) for tick in machine.ticks] + [(*one, True) for one in others])
+    _serve(recording, tasks, to_come, taken)
+    return recording
+
+
+def _serve(
+    recording: Recording,
+    tasks: Mapping[str, Mapping[str, int]],
+    to_come: list[_Pending],
+    taken: list[tuple[int, int, bool]],
+) -> None:
+    """The jobs in the order of their keys, between what the machine takes of the core."""
+    ready: list[_Pending] = []
+    now = 0
+    while to_come or ready:
+        while to_come and to_come[0].release <= now:
+            ready.append(to_come.pop(0))
+        if not ready:
+            now = to_come[0].release
+            continue
+        if taken and taken[0][0] < now:
+            # It began while nothing ran.
+            now = max(now, taken[0][0] + taken[0][1])
+            taken.pop(0)
+            continue
+        job = min(ready, key=lambda one: one.key)
+        if job.since < 0:
+            if now > job.release + tasks[job.task]["period"]:
+                recording.job(job.task, job.seq, 0, 0)
+                ready.remove(job)
+                continue
+            job.since, job.start = now, now + _BEFORE
+            for other in ready:
+                other.others |= other.since >= 0 and other is not job
+        event = now + job.left
+        for next_ in (taken[0][0] if taken else event, to_come[0].release if to_come else event):
+            event = max(now, min(event, next_))
+        ran = event - now
+        if not job.cpu and ran < _BEFORE:
+            # What comes so soon comes just before it.
+            event, ran = now + _BEFORE, _BEFORE
+        job.cpu, job.left, now = job.cpu + ran, job.left - ran, event
+        if taken and taken[0][0] <= now and job.left > 0:
+            _, lasts, off = taken.pop(0)
+            job.hit, now = True, now + lasts
+            job.cpu += 0 if off else lasts
+        if not job.left:
+            _ended(recording, job, now)
+            ready.remove(job)
+
+
+def _ended(recording: Recording, job: _Pending, now: int) -> None:
+    finish = now - _AFTER
+    times = (job.start - job.release, finish - job.release)
+    recording.job(job.task, job.seq, *times)
+    if job.others:
+        recording.event(PREEMPTED, now, now - job.since - job.cpu, task=job.task, core="m0")
+    elif job.hit:
+        job_event(recording, "m0", job.since, now, job.cpu)

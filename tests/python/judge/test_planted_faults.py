@@ -22,6 +22,7 @@ from machine_model import (
     Planted,
     local_system,
     offloaded_system,
+    shared_system,
 )
 from system_recording import Recording
 
@@ -126,3 +127,86 @@ def test_no_correct_system_is_said_not_to_hold(tmp_path: Path, kind: str) -> Non
         words.append(verdict.ok)
     # A judge that decides nothing would pass as well.
     assert words.count("held") > len(words) // 2
+
+
+# A core of two and one of three tasks, the most urgent first.
+SHARED: tuple[dict[str, dict[str, int]], ...] = (
+    {
+        "a": {"period": 10 * MS, "wcet": 1 * MS, "offset": 3 * MS},
+        "b": {"period": 40 * MS, "wcet": 8 * MS, "offset": 0},
+    },
+    {
+        "a": {"period": 10 * MS, "wcet": 1 * MS, "offset": 3 * MS},
+        "b": {"period": 20 * MS, "wcet": 3 * MS, "offset": 1 * MS},
+        "c": {"period": 60 * MS, "wcet": 9 * MS, "offset": 0},
+    },
+)
+LENGTH = 1_200 * MS
+
+
+def judged_shared(
+    recording: Recording, tasks: dict[str, dict[str, int]], folder: Path, *, edf: bool
+) -> Verdict:
+    """Held to bounds with the lateness of their core; under EDF to the deadlines."""
+    bounds = []
+    for name, one in tasks.items():
+        more_urgent = list(tasks.values())[: list(tasks).index(name)]
+        busy = one["wcet"]
+        for _ in range(20):
+            busy = one["wcet"] + sum(-(-busy // other["period"]) * other["wcet"] for other in more_urgent)
+        bounds.append(Limit(name, "response", one["period"] if edf else busy + LATENESS, "theorem 1"))
+    wcets = {name: one["wcet"] for name, one in tasks.items()}
+    return judge(recording.write(folder), Bounds(tuple(bounds), wcets=wcets), environment=MACHINE)
+
+
+@pytest.mark.representative
+@pytest.mark.parametrize("tasks", SHARED, ids=["two tasks", "three tasks"])
+@pytest.mark.parametrize("edf", [False, True], ids=["fixed-priority", "edf"])
+def test_no_overrun_of_a_task_among_others_is_held(
+    tmp_path: Path, tasks: dict[str, dict[str, int]], edf: bool
+) -> None:
+    """At each rank, beside what the machine does, whoever comes between."""
+    for number, factor in enumerate(FACTORS * examples(3)):
+        seed = number // len(FACTORS)
+        draw = random.Random(7000 + number)
+        for name, one in tasks.items():
+            jobs = LENGTH // one["period"] - 1
+            chosen = draw.sample(range(1, jobs), draw.choice([1, 1, 3]))
+            planted = {name: Planted({job: int(factor * one["wcet"]) for job in chosen})}
+            recording = shared_system(seed, tasks, planted, LENGTH, edf=edf)
+            verdict = judged_shared(recording, tasks, tmp_path / f"{number}-{name}", edf=edf)
+            assert verdict.ok == "not held", (number, name, factor, verdict.summary)
+            failed = [
+                check for check in verdict.checks if check.name == "execution times" and not check.holds
+            ]
+            assert [check.text.split()[0] for check in failed] == [name]
+
+
+@pytest.mark.parametrize("tasks", SHARED, ids=["two tasks", "three tasks"])
+@pytest.mark.parametrize("edf", [False, True], ids=["fixed-priority", "edf"])
+def test_no_correct_task_among_others_is_said_not_to_hold(
+    tmp_path: Path, tasks: dict[str, dict[str, int]], edf: bool
+) -> None:
+    words = []
+    for seed in range(examples(40)):
+        recording = shared_system(seed, tasks, {}, LENGTH, edf=edf)
+        verdict = judged_shared(recording, tasks, tmp_path / str(seed), edf=edf)
+        assert verdict.ok != "not held", (seed, verdict.summary)
+        words.append(verdict.ok)
+    assert words.count("held") > len(words) // 2
+
+
+def test_what_the_machine_takes_of_a_preempted_job_is_subtracted(tmp_path: Path) -> None:
+    """Another thread has the core for longer than b's bound in the middle of a job of b that one of a comes
+    into: it is late by that, and it overran only where that was planted."""
+    tasks = SHARED[0]
+    for number, over in enumerate((0, 4 * MS)):
+        planted = {"b": Planted({10: over})} if over else {}
+        hogs = [(401 * MS, 14 * MS)]
+        recording = shared_system(4, tasks, planted, LENGTH, hogs=hogs)
+        verdict = judged_shared(recording, tasks, tmp_path / str(number), edf=False)
+        assert verdict.ok == ("not held" if over else "held"), verdict.summary
+        # One that overran is the system's whole.
+        assert [pause.culprit for pause in verdict.pauses] == (
+            [] if over else ["preempted by another thread"]
+        )

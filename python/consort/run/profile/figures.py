@@ -158,7 +158,7 @@ def series(
     compute[hit | preempted] = np.nan
     # Against a WCET of 0 whatever is known of a job's execution is above it.
     nothing = Bounds(wcets={planned.name: 0.0 for planned in system.tasks})
-    least = np.where(hit, executed(samples, nothing).least[served], 0.0)
+    least = np.where(hit | preempted, executed(samples, nothing).least[served], 0.0)
     release = jobs["release"].astype(np.int64)
     first = int(release[mine].min()) if mine.size else 0
     return Series(
@@ -169,7 +169,7 @@ def series(
         least_ns=least,
         release_s=samples.ns(release[served] - first) / 1e9,
         disturbed=int((hit & (least <= 0)).sum()),
-        preempted=int(preempted.sum()),
+        preempted=int((preempted & (least <= 0)).sum()),
         keys=_inputs(samples, number, served, row_classes) if counts_inputs else None,
         watched_s=float(samples.ns(release[mine] - first).max() / 1e9) if mine.size else 0.0,
     )

@@ -256,15 +256,19 @@ class CoreProcess {
         }
     }
 
-    // One job, and what the machine did to it. Where another task of the core came between, that one's
-    // release interrupted this job, and nothing can be said of it.
+    // One job, and what the machine did to it.
     bool run_watched(PreparedTask& task, ThreadWatch& watch) {
         const std::uint64_t others = jobs_begun_.fetch_add(1, std::memory_order_relaxed) + 1;
         const Ticks since = Clock::now();
         watch.job_begins(since);
         const bool go_on = run_at_threshold(task);
-        if (!task.sleeps() && jobs_begun_.load(std::memory_order_relaxed) == others) {
+        if (task.sleeps()) {
+            return go_on;
+        }
+        if (jobs_begun_.load(std::memory_order_relaxed) == others) {
             watch.job_ended(task.index(), since);
+        } else {
+            watch.job_was_preempted(task.index(), since);
         }
         return go_on;
     }

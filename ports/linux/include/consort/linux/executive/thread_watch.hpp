@@ -85,6 +85,14 @@ class ThreadWatch {
             }
         }
     }
+    // Jobs of other tasks of its core came into it. How long it was off its processor for theirs is in the
+    // record; what is more, the machine took.
+    void job_was_preempted(std::uint16_t task, Ticks since) noexcept {
+        const Ticks now = Clock::now();
+        const Ticks ran = std::min(Clock::from_ns(detector_.ran_since(since)), now - since);
+        const Event made{now, now - since - ran, Event::preempted, task, core_, 0};
+        events_->put(app::RecordTable::event, task, &made, sizeof made);
+    }
 
   private:
     void put_job(std::uint16_t task, Ticks now, Ticks lasted, Ticks ran, Ticks whole) noexcept {
