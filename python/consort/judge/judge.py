@@ -96,7 +96,16 @@ def judge(
     unseen = hits_unseen(samples, rows, found)
     ordinary = samples.ordinary if provenance == "measured" else ()
     failures = words.reasons(
-        rows, counts, checks, (*errors, *endless), crashes, provenance, unseen, pauses, ordinary
+        rows,
+        counts,
+        checks,
+        (*errors, *endless),
+        crashes,
+        provenance,
+        unseen,
+        pauses,
+        ordinary,
+        check.crashes(samples, ()),
     )
     unknown = (
         *words.undecided(rows, counts, undecided_above),

@@ -30,11 +30,13 @@ def reasons(
     unseen: Sequence[Unseen],
     pauses: Sequence[Pause] = (),
     ordinary: Sequence[str] = (),
+    provoked: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Everything for which the system did not hold, the gravest first; empty where it held.
 
     `unseen`: what is known of what the machine may have done without a trace; `pauses`: what it was seen to
-    do; `ordinary`: the cores whose threads had no real-time priority.
+    do; `ordinary`: the cores whose threads had no real-time priority; `provoked`: ends of steps, workers and
+    cores that are no reason.
     """
     found = list(crashes)
     found += [
@@ -54,11 +56,12 @@ def reasons(
         )
     broken = [c.text for c in checks if not c.holds and c.by == "system" and c.name in _ASSUMPTIONS]
     by_task = {count.task: count for count in counts}
+    beside = [text for text in dict.fromkeys([*found, *provoked]) if not any(text == c.text for c in checks)]
     for row in rows:
         if row.outcome == "late":
             found.append(_late(row, by_task.get(row.subject)))
         elif row.outcome == "above bound" and row.quantity != "compute":
-            doubts = _doubts(row, checks, pauses, ordinary)
+            doubts = [*_doubts(row, checks, pauses, ordinary), *beside]
             if any(one.task == row.subject for one in unseen):
                 doubts.append("the host, see the notes")
             found.append(_above(row, broken, doubts))

@@ -110,6 +110,25 @@ def test_nothing_is_called_a_defect_while_something_else_was_not_as_it_should_be
     assert said == (how == "the ordinary class")
 
 
+@pytest.mark.parametrize("how", ["a death", "a provoked death", "a crash", "jobs that were not done"])
+def test_nothing_is_called_a_defect_where_something_ended_before_its_time(tmp_path: Path, how: str) -> None:
+    recording = steady()
+    recording.rows[40]["finish"] += 15 * US
+    if "death" in how:
+        recording.event(WORKER_DIED, 39 * 100 * US, core="m0")
+    if how == "a crash":
+        recording.event(CRASHED, 39 * 100 * US, 11, task="servo", core="m0")
+    if how == "jobs that were not done":
+        recording.rows = recording.rows[:90]
+    expected = ["worker-died"] if how == "a provoked death" else []
+    verdict = judge(recording.write(tmp_path / "raw"), BOUND, expected_events=expected)
+    assert verdict.ok == "not held"
+    (reason,) = (reason for reason in verdict.reasons if "above its bound" in reason)
+    assert "it may be a defect, or what else was not as it should be: " in reason
+    assert ("died" in reason) == ("death" in how) and ("crashed" in reason) == (how == "a crash")
+    assert ("90 of 100 planned" in reason) == (how == "jobs that were not done")
+
+
 def gap(recording: Recording, at: int, lasted: int, why: int, job: int) -> None:
     """The machine stops core m0 for `lasted` until `at`, during a job of the servo."""
     recording.event(DISTURBED, at, lasted, core="m0", why=why)
