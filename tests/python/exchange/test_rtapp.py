@@ -293,6 +293,39 @@ def test_threads_without_a_priority_are_served_in_any_order(tmp_path: Path) -> N
     assert [bound.response for bound in response_times(system)] == [50 * 10**9, 50 * 10**9]
 
 
+def bounds_of(tmp_path: Path, text: str) -> dict[str, float | None]:
+    """The bounds of imported threads [ms]."""
+    imported = read(tmp_path, text)
+    assert imported.system is not None and imported.platform is not None
+    system = system_from_data(imported.system, platform=platform_from_data(imported.platform))
+    found = response_times(system)
+    return {bound.task: None if bound.response is None else bound.response / 10**9 for bound in found}
+
+
+def test_a_thread_waits_for_all_of_its_priority_whatever_their_policy(tmp_path: Path) -> None:
+    """One without a priority has rt-app's 10. Each of the three waits for the two others and once for the
+    most urgent, of 1 ms; the least urgent for all."""
+    thread = '"%s": {%s, "cpus": [0], "run": %d, "timer": {"ref": "%s", "period": %d}}'
+    fifo, rr = '"policy": "SCHED_FIFO"', '"policy": "SCHED_RR"'
+    threads = [
+        thread % ("a", fifo, 20000, "a", 100000),
+        thread % ("b", rr + ', "priority": 10', 10000, "b", 120000),
+        thread % ("c", fifo + ', "priority": 10', 5000, "c", 60000),
+        thread % ("low", fifo + ', "priority": 5', 7000, "l", 400000),
+        thread % ("top", fifo + ', "priority": 50', 1000, "t", 50000),
+    ]
+    found = bounds_of(tmp_path, '{"tasks": {' + ", ".join(threads) + "}}")
+    assert found == {"a": 36, "b": 36, "c": 36, "low": 43, "top": 1}
+
+
+def test_instances_of_a_thread_wait_for_each_other(tmp_path: Path) -> None:
+    """Each for two of 20 ms, and for the more urgent one."""
+    text = """{"global": {"default_policy": "SCHED_FIFO"}, "tasks": {
+      "a": {"cpus": [1], "instance": 3, "timer": {"ref": "unique", "period": 100000}, "run": 20000},
+      "b": {"priority": 11, "cpus": [1], "timer": {"ref": "unique", "period": 200000}, "run": 10000}}}"""
+    assert bounds_of(tmp_path, text) == {"a-0": 70, "a-1": 70, "a-2": 70, "b": 10}
+
+
 def test_comments_keep_lines_and_columns() -> None:
     text = '{"a": "/* no */ // no", /* yes\n yes */ "b": [1, 2,], // yes\n}'
     plain = without_comments(text, Path("x"))

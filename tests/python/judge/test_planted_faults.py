@@ -96,6 +96,23 @@ def test_no_planted_overrun_is_left_out_of_a_profile(tmp_path: Path) -> None:
     assert found.low_ns <= WCET
 
 
+def test_a_profile_beside_other_tasks_has_the_overruns_that_those_came_into(tmp_path: Path) -> None:
+    """Each long job of b is preempted: without these the mark would be that of the short ones."""
+    tasks = {
+        "a": {"period": 10 * MS, "wcet": 1 * MS, "offset": 3 * MS},
+        "b": {"period": 40 * MS, "wcet": 1 * MS, "offset": 0},
+    }
+    planted = {"b": Planted(dict.fromkeys((5, 15, 25), 4 * MS))}
+    seen = [
+        series(shared_system(seed, tasks, planted, LENGTH).write(tmp_path / str(seed)), "b")
+        for seed in (1, 2)
+    ]
+    found = observe("b", "alone", seen)
+    longest = 5 * MS
+    # One of 100 us a millisecond, and for each job that came between, may have been the machine's.
+    assert 0.8 * longest < found.high_ns <= longest and found.in_part > 0
+
+
 @pytest.mark.representative
 def test_no_planted_death_is_held(tmp_path: Path) -> None:
     for number in range(100):

@@ -547,6 +547,28 @@ class TestCommand:
             (chain,) = data["chains"]
             assert (chain["max_reaction_ps"], chain["kept"]) == (11 * 10**9, False)
 
+    @pytest.mark.parametrize(
+        ("limits", "expected"),
+        [
+            ({"age": "9ms"}, ("max_age_ps", 17)),
+            ({"reaction": "9ms", "communication": "let"}, ("max_reaction_ps", 30)),
+        ],
+    )
+    def test_without_a_record_ages_and_logical_times_are_looked_at_as_well(self, tmp_path, limits, expected):
+        """In logical execution time s, f and o take a period each, and each waits for the next release."""
+        tasks = {
+            "s": {"period": 4000, "wcet": 1000, "priority": 1},
+            "f": {"period": 5000, "wcet": 1000, "priority": 2},
+            "o": {"period": 7000, "wcet": 1000, "on": "m-1"},
+        }
+        chains = {"way": {"path": ["s", "f", "o"], **limits}}
+        system = small.system(tasks, chains=chains, channels=free.ways("s", "f", "o"))
+        key, longest = expected
+        for options in (["--no-record"], [], ["--no-record", "--runs", "3"]):
+            found, data = run_command(tmp_path, system, "--duration", "1s", "--execution", "worst", *options)
+            (chain,) = data["chains"]
+            assert (found.exit_code, chain[key], chain["kept"]) == (1, longest * 10**9, False)
+
     def test_the_worst_chain_of_several_runs_is_found_and_recorded(self, tmp_path):
         tasks = {
             "a": {"period": 1000, "wcet": 900, "bcet": 1, "on": "m-0"},
