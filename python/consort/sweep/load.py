@@ -18,7 +18,18 @@ from consort.base.problems import nearest
 from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
 from consort.model.document import Document, read_document
 from consort.model.validate import validate
-from consort.sweep.model import BLOCKS, Attack, Programs, Sweep, TaskSets, Varied, figures_of
+from consort.sweep.model import (
+    BLOCKS,
+    Attack,
+    Programs,
+    Sweep,
+    TaskSets,
+    Varied,
+    figures_of,
+    parameters_of,
+    same,
+    spelled,
+)
 
 SCALE, PLATFORM = "scale.", "platform."
 ASSUMED = "a value of the sweep"
@@ -192,6 +203,7 @@ def _check_used(document: Document, sweep: Sweep) -> None:
 
 def _check_plots(document: Document, sweep: Sweep) -> None:
     figures, parameters = figures_of(sweep)
+    swept = {"analysis": sweep.analyses, **parameters_of(sweep)}
     for name, plot in sweep.plots.items():
         for key, value, known in (("x", plot.x, parameters), ("y", plot.y, figures)):
             if value not in known:
@@ -204,6 +216,12 @@ def _check_plots(document: Document, sweep: Sweep) -> None:
                     text = f"{value!r} is no parameter; {nearest(value, parameters, 'parameters')}"
                     place = ("plots", name, key, value if key == "where" else index)
                     document.problems.append(document.problem(place, text))
+        for parameter, wanted in plot.where.items():
+            values = swept.get(parameter, ())
+            if values and not any(same(parameter, value, wanted) for value in values):
+                known = [spelled(parameter, value) for value in values]
+                text = f"{parameter} is never {wanted} here; {nearest(str(wanted), known, 'swept')}"
+                document.problems.append(document.problem(("plots", name, "where", parameter), text))
         for index, value in enumerate(plot.log):
             if value not in ("x", "y"):
                 text = f"{value!r} is no axis; write x or y"

@@ -11,8 +11,9 @@ from pydantic import Field, Strict
 
 from consort.analysis.generate import PeriodLaw
 from consort.model.base import Described, Name, NonEmpty, Version
-from consort.model.quantities import Duration
+from consort.model.quantities import QUANTITIES, Duration
 from consort.model.schema import schema_of
+from consort.model.textvalue import WrongValue
 from consort.sweep.values import anything, choices, durations, integers, numbers, truths
 
 # Slots that are known only once there are programs, or a set.
@@ -290,6 +291,44 @@ def _over(part: int | None, whole: int | None) -> float | None:
 def column_of(parameter: str) -> str:
     """The column that holds a parameter's values."""
     return f"{parameter}_ns" if parameter in DURATIONS else parameter
+
+
+# Meanings of numbers below 1.
+WORDS: dict[tuple[str, float], str] = {
+    ("slot", LARGEST): "largest",
+    ("slot", LARGEST_OF_SET): "largest of set",
+    ("context_switch", 0): "none",
+}
+
+
+def position(name: str, value: Any) -> float | str:
+    """A value's position on an axis: times in microseconds, other quantities in their base unit."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        if (name, value) in WORDS:
+            return WORDS[name, value]
+        return value / 1e3 if name in DURATIONS else float(value)
+    for kind in QUANTITIES:
+        try:
+            found = kind.parse(value).value
+        except WrongValue:
+            continue
+        return found / 1e6 if kind.base == "picoseconds" else float(found)
+    return str(value)
+
+
+def spelled(name: str, value: Any) -> str:
+    """A value as a legend has it."""
+    if name in DURATIONS and isinstance(value, int):
+        word = WORDS.get((name, value))
+        return word or f"{value / 1e3:g} us"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def same(name: str, value: Any, wanted: Any) -> bool:
+    """Whether a parameter's value is the one that a plot asks for, whatever the unit of either."""
+    return bool(value == wanted or (value is not None and position(name, value) == position("", wanted)))
 
 
 def provenance_of(kind: str, analysis: str) -> str:

@@ -15,8 +15,6 @@ from matplotlib.figure import Figure
 
 from consort import __version__
 from consort.base.files import replace_file
-from consort.model.quantities import QUANTITIES
-from consort.model.textvalue import WrongValue
 from consort.report.figures import DASHES, RC, SERIES, inline
 from consort.report.page import environment_rows, templates
 from consort.sweep.cells import Cells
@@ -24,22 +22,17 @@ from consort.sweep.load import Loaded
 from consort.sweep.model import (
     DURATIONS,
     FIGURES,
-    LARGEST,
-    LARGEST_OF_SET,
     SHARES,
     Plot,
     column_of,
     figures_of,
+    position,
+    same,
+    spelled,
 )
 from consort.sweep.store import MANIFEST, Point
 
 FORMATS = ("pdf", "svg", "png")
-# Meanings of numbers below 1.
-WORDS: dict[tuple[str, float], str] = {
-    ("slot", LARGEST): "largest",
-    ("slot", LARGEST_OF_SET): "largest of set",
-    ("context_switch", 0): "none",
-}
 MARKERS = "os^Dvxp*hX"
 # Okabe-Ito: what colour-blind readers can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0578d", "#3a9bd9", "#b37a00")
@@ -66,43 +59,12 @@ _LABELS = {
 
 def chosen(plot: Plot, rows: Sequence[Point]) -> list[Point]:
     """The points that a plot shows: those of its conditions that have a value."""
-    columns = {column_of(name): value for name, value in plot.where.items()}
     return [
         row
         for row in rows
-        if row[plot.y] is not None and all(_same(row[name], value) for name, value in columns.items())
+        if row[plot.y] is not None
+        and all(same(name, row[column_of(name)], wanted) for name, wanted in plot.where.items())
     ]
-
-
-def _same(value: Any, wanted: Any) -> bool:
-    if isinstance(wanted, str) and isinstance(value, int) and not isinstance(value, bool):
-        return position("", value) == position("", wanted) or value * 1000 == position("", wanted)
-    return bool(value == wanted)
-
-
-def position(name: str, value: Any) -> float | str:
-    """A value's position on an axis: times in microseconds, other quantities in their base unit."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        if (name, value) in WORDS:
-            return WORDS[name, value]
-        return value / 1e3 if name in DURATIONS else float(value)
-    for kind in QUANTITIES:
-        try:
-            found = kind.parse(value).value
-        except WrongValue:
-            continue
-        return found / 1e6 if kind.base == "picoseconds" else float(found)
-    return str(value)
-
-
-def spelled(name: str, value: Any) -> str:
-    """A value as a legend has it."""
-    if name in DURATIONS and isinstance(value, int):
-        word = WORDS.get((name, value))
-        return word or f"{value / 1e3:g} us"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def lines_of(plot: Plot, rows: Sequence[Point]) -> dict[str, dict[str, list[tuple[Any, float]]]]:

@@ -43,6 +43,9 @@ BROKEN = [
     ("x: utilisation", "x: utilization", "did you mean 'utilisation'?"),
     ("y: share", "y: shares", "did you mean 'share'?"),
     ("where: {tasks: 6}", "where: {task: 6}", "did you mean 'tasks'?"),
+    ("where: {tasks: 6}", "where: {tasks: 5}", "plots.share.where.tasks: tasks is never 5 here; swept: 3, 6"),
+    ("where: {tasks: 6}", "where: {slot: 150us}", "slot is never 150us here"),
+    ("where: {tasks: 6}", "where: {analysis: edt}", "analysis is never edt here; did you mean 'edf'?"),
     ("task_sets:", "programs:", "unknown key 'tasks'"),
     (
         "slot: [100us, 200us]",

@@ -18,6 +18,7 @@ from consort.plan import plan
 from consort.sweep.call import write_all
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import load_sweep
+from consort.sweep.page import chosen
 from consort.sweep.run import run
 from consort.sweep.store import points
 from effort import PATIENCE
@@ -78,6 +79,13 @@ def test_plots_are_the_same_each_time(small, tmp_path):
         ).read_bytes()
     svg = (tmp_path / "a" / "plots" / "share.svg").read_text()
     assert "tasks 3" in svg and "tasks 6" in svg and "three-phase" in svg
+
+
+@pytest.mark.parametrize("wanted", ["200us", "0.2ms"])
+def test_a_condition_on_a_duration_may_have_any_unit(small, tmp_path, wanted):
+    small.write_text(small.read_text().replace("where: {tasks: 6}", f"where: {{slot: {wanted}, tasks: 6}}"))
+    rows = swept(small, tmp_path / wanted)
+    assert [row["slot_ns"] for row in chosen(load_sweep(small).sweep.plots["share"], rows)] == [200_000] * 9
 
 
 def page_data(page: Path) -> dict:
