@@ -183,15 +183,19 @@ def _engine_died(samples: Samples, place: int, causes: NDArray[np.uint16]) -> st
 def reported(samples: Samples, found: Disturbances) -> list[Check]:
     """Checks of events that the executive itself reported, and of losses of the recording.
 
-    A release that was lost, or a block that came too late, is the machine's where it disturbed that job.
+    A release that was lost, or a block that came too late, is the machine's where it disturbed that job: one
+    of its core, where a release found no room; of an end of the channel, where a block was overwritten.
     """
     checks = []
-    windows = _disturbed(samples, found, range(len(samples.system.tasks)))
     if samples.events is not None:
         for name, (what, words) in _REPORTED.items():
             mine = samples.events[samples.events["kind"] == EVENTS.index(name)]
             at = mine["time"].astype(np.int64)
-            excused = touched(windows, at, at + 1) & (name in _OF_DISTURBED_JOBS)
+            excused = np.zeros(mine.size, dtype=np.bool_)
+            whose = [_whose(samples, name, one) for one in mine] if name in _OF_DISTURBED_JOBS else []
+            for some in set(whose):
+                here = np.array([one == some for one in whose])
+                excused[here] = touched(_disturbed(samples, found, some), at[here], at[here] + 1)
             for core, by_machine in sorted(set(zip(mine["core"].tolist(), excused.tolist(), strict=True))):
                 of_core = mine[(mine["core"] == core) & (excused == by_machine)]
                 where = "" if core == NONE else f" on {samples.system.cores[core].name}"
@@ -210,6 +214,20 @@ def reported(samples: Samples, found: Disturbances) -> list[Check]:
                 Check("the record", False, f"{number(lost)} {what} found no room: the record is not whole")
             )
     return checks
+
+
+def _whose(samples: Samples, name: str, event: np.void) -> tuple[int, ...]:
+    """The tasks whose jobs made an event come to be."""
+    system, task = samples.system, int(event["task"])
+    if task == NONE:
+        return tuple(range(len(system.tasks)))
+    if name == "release-lost" and event["core"] != NONE:
+        return tuple(samples.number(mate) for mate in system.cores[int(event["core"])].tasks)
+    if name == "let-lap" and event["value"] < len(system.channels):
+        channel = system.channels[int(event["value"])]
+        ends = (channel.writer, *channel.readers)
+        return tuple(samples.number(end) for end in ends if end in system.task_names)
+    return (task,)
 
 
 def channels(samples: Samples, found: Disturbances) -> list[Check]:

@@ -855,6 +855,32 @@ def test_releases_that_a_gap_of_the_machine_lost_are_not_the_systems(tmp_path: P
     assert verdict.ok == "not held" and verdict.reasons == ("release lost on m0 (a): once",)
 
 
+@pytest.mark.parametrize(
+    ("kind", "whose"), [("let-late-write", "a"), ("let-lap", "ad"), ("release-lost", "ab")]
+)
+def test_what_the_machine_did_to_another_job_excuses_no_breach(tmp_path: Path, kind: str, whose: str) -> None:
+    """The machine stops a. Meanwhile a, b of its core, c of another one, or d, which reads from a, reports a
+    breach: that is the machine's where it can follow from a's delay."""
+    cores = {"a": "m0", "b": "m0", "c": "m1", "d": "m2"}
+    channels = [
+        {"name": "q", "writer": "a", "readers": ["d"]},
+        {"name": "p", "writer": "c", "readers": ["b"]},
+    ]
+    for task, core in cores.items():
+        recording = Recording({name: {"core": place} for name, place in cores.items()}, channels=channels)
+        for seq in range(100):
+            for name in cores:
+                start = 25 * US if name == "b" else 1 * US
+                recording.job(name, seq, start, start + 20 * US)
+        at = 40 * 100 * US
+        next(job for job in recording.rows if job["release"] == T0 + at)["finish"] += 60 * US
+        recording.event(DISTURBED, at + 80 * US, 60 * US, core="m0", why=STOPPED)
+        channel = 0 if task in "ad" else 1
+        recording.event(EVENTS.index(kind), at + 70 * US, channel, task=task, core=core)
+        verdict = judge(recording.write(tmp_path / task), undecided_above=1)
+        assert verdict.ok == ("held" if task in whose else "not held"), (task, verdict.reasons)
+
+
 def test_outputs_that_are_not_finite_fail_a_run_and_are_counted(tmp_path: Path) -> None:
     recording, want = with_outputs()
     recording.outputs[0]["torque"][1:] = np.nan
