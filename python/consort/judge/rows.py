@@ -36,7 +36,9 @@ def rows_of(
 
     `stops`: how the machine stops its cores, where that was watched.
     """
-    make = _Maker(limits, provenance, samples.system.facts.time_scale, stops)
+    # The instants of a clock are whole ticks, also logical ones of an exact period; simulated time is exact.
+    tick_ns = 0.0 if provenance == "simulated" else 1 / samples.ticks_per_ns
+    make = _Maker(limits, provenance, samples.system.facts.time_scale, stops, tick_ns)
     rows = _of_tasks(samples, found, make)
     for number in range(len(samples.system.channels)):
         rows += _age(samples, number, found, make)
@@ -121,11 +123,15 @@ def all_alone(samples: Samples) -> Mask:
 class _Maker:
     """Makes rows: finds the bound, the simulated maximum and the outcome of each."""
 
-    def __init__(self, limits: Bounds, provenance: str, scale: float, stops: Stops | None) -> None:
+    def __init__(
+        self, limits: Bounds, provenance: str, scale: float, stops: Stops | None, tick_ns: float
+    ) -> None:
         self._limits = limits
         self._stops = stops
         self._provenance = provenance
         self._scale = scale
+        # From one rounded instant to another one, and a rounded time later.
+        self._rounded_ns = 1.5 * tick_ns
 
     def wcet(self, task: str, recorded: float | None) -> Limit:
         """The WCET that the bounds rest on."""
@@ -160,13 +166,14 @@ class _Maker:
         """
         bound = bound or self.bound(subject, quantity)
         limit = self.limit(quantity, bound)
-        over = np.zeros(ns.size, dtype=np.bool_) if limit is None else ns > limit * (1 + _ROUNDING)
+        slack = 0.0 if kind == "task" else self._rounded_ns
+        over = np.zeros(ns.size, dtype=np.bool_) if limit is None else ns > limit * (1 + _ROUNDING) + slack
         late = np.zeros(ns.size, dtype=np.bool_) if missed is None else missed
         if required is not None:
-            late = late | (ns > required * (1 + _ROUNDING))
+            late = late | (ns > required * (1 + _ROUNDING) + slack)
         left = np.zeros(ns.size, dtype=np.bool_)
         if behind is not None:
-            most = min(np.inf if one is None else one * (1 + _ROUNDING) for one in (limit, required))
+            most = slack + min(np.inf if one is None else one * (1 + _ROUNDING) for one in (limit, required))
             left = undisturbed & (late | over) & (behind > 0) & (ns - behind <= most)
             undisturbed = undisturbed & ~left
         outcome: Outcome

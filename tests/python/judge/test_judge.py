@@ -911,3 +911,30 @@ def test_outputs_that_are_not_finite_fail_a_run_and_are_counted(tmp_path: Path) 
     recording.outputs[0]["torque"] = 0
     verdict = judge(recording.write(tmp_path / "held"))
     assert not verdict.not_finite
+
+
+@pytest.mark.parametrize(
+    ("ticks", "provenance", "held"), [(1, "measured", True), (2, "measured", False), (1, "simulated", False)]
+)
+def test_a_logical_time_that_reaches_its_bound_is_not_above_it_by_its_rounding(
+    tmp_path: Path, ticks: int, provenance: str, held: bool
+) -> None:
+    """Releases are whole ticks of a clock: three periods may be one longer; simulated ones are exact."""
+    channel = {"name": "q", "writer": "a", "readers": ["b"], "communication": "let"}
+    chain = {"name": "c", "path": ["a", "b"], "communication": "let"}
+    recording = Recording({"a": {}, "b": {"core": "m1"}}, channels=[channel], chains=[chain])
+    recording.provenance = provenance
+    for seq in range(20):
+        for name in "ab":
+            recording.job(name, seq, 1 * US, 21 * US)
+        recording.operation("a", seq, 0, 1, seq + 1, seq * 100 * US + 20 * US)
+        if seq:
+            recording.operation("b", seq, 0, 0, seq, seq * 100 * US + 2 * US)
+    for job in recording.rows:
+        if (job["task"], job["seq"]) == (1, 10):
+            job["release"] += ticks
+    bounds = Bounds((Limit("c", "reaction", 300 * US, "a theorem"),))
+    verdict = judge(recording.write(tmp_path / "raw"), bounds)
+    reaction = row(verdict, "c", "reaction")
+    assert (reaction.seen, reaction.outcome) == (300 * US + ticks, "holds" if held else "above bound")
+    assert verdict.ok == ("held" if held else "not held")
