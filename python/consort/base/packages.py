@@ -67,6 +67,10 @@ class CallablePackage(ModuleType):
             return self._function(*arguments, **named)
 
     @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self._function.__doc__
+
+    @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self._function)
 
