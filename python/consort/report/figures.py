@@ -16,6 +16,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
@@ -265,7 +266,10 @@ def inline(figure: Figure, ident: str) -> str:
     """The figure as SVG to be put into a page: colours as CSS, ids that cannot meet those of another one."""
     out = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": ident}):
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+        # Not savefig, which draws each figure twice and so takes half of a report's time.
+        for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
+            patch.set(facecolor="none", edgecolor="none")
+        FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
