@@ -269,7 +269,7 @@ def inline(figure: Figure, ident: str) -> str:
         # Not savefig, which draws each figure twice and so takes half of a report's time.
         for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
             patch.set(facecolor="none", edgecolor="none")
-        FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None})
+        FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None})  # type: ignore[no-untyped-call]
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
