@@ -35,8 +35,12 @@ def description(
     folder: Path, platform: str, *, on: str = "", arithmetic: str = "f32", **changes: str
 ) -> Path:
     """A servo of examples/servo, changed, somewhere else; `on`: the core where the task is local."""
-    data = YAML(typ="safe").load((SERVO / f"{platform}.yaml").read_text(encoding="utf-8"))
+    file = "stm32mp157" if platform == "stm32mp157" else "versal"
+    data = YAML(typ="safe").load((SERVO / f"{file}.yaml").read_text(encoding="utf-8"))
     task = data["tasks"]["servo"]
+    for cores in (target["cores"] for name, target in data.pop("targets", {}).items() if name == platform):
+        data["platform"] = platform
+        task["on"] = cores[task["on"]]
     if on:
         for key in ("master", "wcet", "dispatch", "on_miss"):
             task.pop(key, None)

@@ -93,9 +93,15 @@ def test_all_four_a53_are_cores_of_a_plan(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "example",
-    ["drive-30us/system", pytest.param("servo/zynq-ultrascale-plus", marks=pytest.mark.slow)],
+    ("example", "on"),
+    [
+        ("drive-30us/system", None),
+        pytest.param("servo/versal", "zynq-ultrascale-plus", marks=pytest.mark.slow),
+    ],
 )
-def test_a_control_loop_on_the_r5f_is_computed_on_the_a53(tmp_path: Path, example: str) -> None:
-    _, verdict = recorded_and_judged(ROOT / f"examples/{example}.yaml", tmp_path / "raw", "zynqmp", jobs=200)
+def test_a_control_loop_on_the_r5f_is_computed_on_the_a53(
+    tmp_path: Path, example: str, on: str | None
+) -> None:
+    file = ROOT / f"examples/{example}.yaml"
+    _, verdict = recorded_and_judged(file, tmp_path / "raw", "zynqmp", jobs=200, on=on)
     assert verdict.ok, verdict.reasons
