@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jinja2
-
 
 class Templates:
     """Templates in `package`/templates; `filters` are those that the templates use beside jinja2's.
@@ -16,6 +14,8 @@ class Templates:
     """
 
     def __init__(self, package: str, filters: Mapping[str, Callable[..., str]] | None = None) -> None:
+        import jinja2
+
         self._environment = jinja2.Environment(
             loader=jinja2.PackageLoader(package, "templates"),
             undefined=jinja2.StrictUndefined,
