@@ -317,8 +317,8 @@ nb::dict explore(const sim::System& system, Time duration, Time step, std::uint3
 
 // A resource, how long a job holds it at most, and how often.
 using SectionRow = std::tuple<std::uint32_t, Time, std::uint32_t>;
-// A client's priority, slot (from, length), budget and its period.
-using ShareRow = std::tuple<std::int64_t, Ticks, Ticks, Ticks, Ticks>;
+// A client's rank, slot (from, length), budget and its period.
+using ShareRow = std::tuple<std::uint32_t, Ticks, Ticks, Ticks, Ticks>;
 // The fields of a Demand, in its order.
 using DemandRow =
     std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Time, Time, Time, Time, Time, Time, Time>;
@@ -346,7 +346,7 @@ void bind_sim(nb::module_& module) {
             })
         .def_rw("inherits", &sim::Core::inherits)
         .def_rw("keeps", &sim::Core::keeps)
-        .def_rw("by_priority", &sim::Core::by_priority)
+        .def_rw("by_rank", &sim::Core::by_rank)
         .def_rw("dma", &sim::Core::dma)
         .def_rw("slot", &sim::Core::slot)
         .def_rw("slot_phase", &sim::Core::slot_phase)
@@ -358,8 +358,8 @@ void bind_sim(nb::module_& module) {
                 core.arbitration = arbitration_of(arbitration);
                 core.round = round;
                 core.shares.clear();
-                for (const auto& [priority, slot_from, slot, budget, period] : shares) {
-                    core.shares.push_back({priority, slot_from, slot, budget, period});
+                for (const auto& [rank, slot_from, slot, budget, period] : shares) {
+                    core.shares.push_back({rank, slot_from, slot, budget, period});
                 }
             },
             "arbitration"_a, "round"_a, "shares"_a);
@@ -383,9 +383,9 @@ void bind_sim(nb::module_& module) {
         .def_rw("jitter", &sim::Task::jitter)
         .def_rw("distances", &sim::Task::distances)
         .def_rw("deadline", &sim::Task::deadline)
-        .def_rw("priority", &sim::Task::priority)
+        .def_rw("rank", &sim::Task::rank)
         .def_rw("threshold", &sim::Task::threshold, nb::arg("value").none())
-        .def_rw("worker_priority", &sim::Task::worker_priority)
+        .def_rw("worker_rank", &sim::Task::worker_rank)
         .def_rw("wcet", &sim::Task::wcet)
         .def_rw("bcet", &sim::Task::bcet)
         .def_rw("suspension", &sim::Task::suspension)

@@ -2,9 +2,6 @@
 #include "sim/in_virtual_time.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
-#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -55,7 +52,7 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
     made.policy = policy_of(core.policy);
     made.context_switch = core.context_switch;
     made.wait = core.keeps ? app::plan::Wait::spin : app::plan::Wait::sleep;
-    made.service = core.by_priority ? app::plan::Service::by_rank : app::plan::Service::oldest_first;
+    made.service = core.by_rank ? app::plan::Service::by_rank : app::plan::Service::oldest_first;
     made.dma = core.dma;
     made.slot = core.slot;
     if (core.policy != Policy::three_phase) {
@@ -82,14 +79,7 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
     return made;
 }
 
-// How many of the priorities are above one: 0 of the most urgent.
-using Priorities = std::set<std::int64_t, std::greater<>>;
-std::uint32_t rank_of(const Priorities& priorities, std::int64_t priority) {
-    return static_cast<std::uint32_t>(std::distance(priorities.begin(), priorities.lower_bound(priority)));
-}
-
-virtual_time::Task task_of(const Task& task, std::uint32_t id, const Priorities& priorities,
-                           const Priorities& at_workers) {
+virtual_time::Task task_of(const Task& task, std::uint32_t id) {
     if (!task.sections.empty()) {
         throw std::invalid_argument("task " + std::to_string(id) +
                                     ": in virtual time no job holds a resource");
@@ -109,10 +99,8 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id, const Priorities&
     row.bcet = task.bcet;
     row.wcet = task.wcet;
     row.deadline = task.deadline;
-    row.rank = row.threshold = rank_of(priorities, task.priority);
-    if (task.threshold) {
-        row.threshold = rank_of(priorities, std::max(*task.threshold, task.priority));
-    }
+    row.rank = task.rank;
+    row.threshold = task.threshold.value_or(task.rank);
     row.suspension = task.suspension;
     row.on_miss = on_miss_of(task.on_miss);
     row.give_up = task.give_up;
@@ -120,7 +108,7 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id, const Priorities&
     row.receive = task.receive;
     row.fallback = task.fallback;
     row.skips = task.skip;
-    row.worker_rank = rank_of(at_workers, task.worker_priority);
+    row.worker_rank = task.worker_rank;
     row.request = task.request;
     row.response = task.response;
     row.load = task.load;
@@ -216,12 +204,6 @@ virtual_time::System for_virtual_time(const System& system, const Settings& sett
         made.dmas.push_back(
             {dma.round_robin ? app::plan::Arbitration::round_robin : app::plan::Arbitration::tdma});
     }
-    Priorities priorities;
-    Priorities at_workers;
-    for (const Task& task : system.tasks) {
-        priorities.insert(task.priority);
-        at_workers.insert(task.worker_priority);
-    }
     for (std::uint32_t t = 0; t < system.tasks.size(); ++t) {
         const Task& task = system.tasks[t];
         if (task.suspension != 0 && (task.offloaded || task.stretches != 1)) {
@@ -229,7 +211,7 @@ virtual_time::System for_virtual_time(const System& system, const Settings& sett
                 "task " + std::to_string(t) +
                 ": the executive's jobs suspend themselves once, offloaded ones never");
         }
-        made.tasks.push_back(task_of(task, t, priorities, at_workers));
+        made.tasks.push_back(task_of(task, t));
     }
     return made;
 }

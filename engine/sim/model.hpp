@@ -47,7 +47,7 @@ struct Core {
     // urgent: it keeps looking. A job that suspends itself always gives the core up.
     bool keeps = false;
     // For a worker: it serves the most urgent request it finds, not the oldest one.
-    bool by_priority = false;
+    bool by_rank = false;
     // For three-phase cores: the DMA, its own slots (TDMA), and the number of partitions of the scratchpad.
     std::uint32_t dma = 0;
     Time slot = 0;
@@ -105,11 +105,11 @@ struct Task {
     Time offset = 0;
     Time jitter = 0;
     Time deadline = 1;
-    std::int64_t priority = 0;  // the larger, the more urgent
+    std::uint32_t rank = 0;  // 0 is the most urgent
     // For a preemptive core without jobs that wait: a job that has begun is preempted only by tasks of a
-    // priority above this one, which is at least its own.
-    std::optional<std::int64_t> threshold;
-    std::int64_t worker_priority = 0;  // of an offloaded task at its worker
+    // rank below this one, which is at most its own.
+    std::optional<std::uint32_t> threshold;
+    std::uint32_t worker_rank = 0;  // of an offloaded task at its worker
     Time wcet = 1;
     Time bcet = 1;
     // A job suspends itself for so long in all, in at most so many stretches.

@@ -53,7 +53,7 @@ class Division {
             for (const Section& section : task.sections) {
                 ceilings_.resize(std::max<std::size_t>(ceilings_.size(), section.resource + 1), never);
                 ceilings_[section.resource] =
-                    std::min(ceilings_[section.resource], edf ? task.deadline : -task.priority);
+                    std::min(ceilings_[section.resource], edf ? task.deadline : Time{task.rank});
             }
         }
     }

@@ -148,7 +148,7 @@ class Processors {
         Time cache_reload = 0;
         Time set_reload = 0;
         bool keeps = false;  // while a job waits for an answer, nothing less urgent runs
-        bool by_priority = false;
+        bool by_rank = false;
         bool look = false;  // whether something changed that a decision may depend on
         bool busy = false;
         Ready running{};
@@ -224,7 +224,7 @@ class Processors {
             state.cache_reload = core.cache_reload;
             state.set_reload = core.set_reload;
             state.keeps = core.keeps;
-            state.by_priority = core.by_priority;
+            state.by_rank = core.by_rank;
             state.supply =
                 Windows(core.supply, Draw(settings_.seed, supply_choices + cores[c]), settings_.arrival);
             state.look = state.busy = false;
@@ -389,7 +389,7 @@ class Processors {
 
     // The key below which a job goes before one that has begun and holds nothing.
     [[nodiscard]] static Time begun_key(const TaskState& s) {
-        return s.task->threshold ? std::min(s.key, -*s.task->threshold) : s.key;
+        return s.task->threshold ? std::min(s.key, Time{*s.task->threshold}) : s.key;
     }
 
     [[nodiscard]] bool kept_from_beginning(const CoreState& core, const TaskState& s) const {
@@ -500,7 +500,7 @@ class Processors {
                  s.id,
                  0};
         s.late_answer = false;
-        s.key = cores_[s.core].policy == Policy::edf ? deadline : -task.priority;
+        s.key = cores_[s.core].policy == Policy::edf ? deadline : Time{task.rank};
         s.phase = Phase::first;
         division_.divide(*s.task, s.id, s.draw, r.job(), execution, s.parts);
         s.at = 0;
@@ -931,9 +931,9 @@ class Processors {
 
     void serve(CoreState& worker, Time now) {
         auto next = worker.queue.begin();
-        if (worker.by_priority) {
+        if (worker.by_rank) {
             next = std::min_element(next, worker.queue.end(), [this](const Request& a, const Request& b) {
-                return tasks_[a.task].task->worker_priority > tasks_[b.task].task->worker_priority;
+                return tasks_[a.task].task->worker_rank < tasks_[b.task].task->worker_rank;
             });
         }
         worker.serving = *next;

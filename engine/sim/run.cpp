@@ -60,7 +60,7 @@ void check_threshold(const System& system, const Task& task, const std::string& 
     if (!task.threshold) {
         return;
     }
-    require(*task.threshold >= task.priority, where, "its threshold is below its priority");
+    require(*task.threshold <= task.rank, where, "its threshold is less urgent than it is");
     require(system.cores[task.master].policy == Policy::preemptive, where,
             "a threshold needs preemptive fixed priorities");
     for (const Task& other : system.tasks) {
@@ -127,7 +127,7 @@ void check_accelerator(const Core& core, const std::string& where) {
                             other.slot_from >= share.slot_from + share.slot,
                         where, "two slots overlap");
             } else {
-                require(share.priority != other.priority, where, "two clients have one priority");
+                require(share.rank != other.rank, where, "two clients have one rank");
             }
         }
     }
@@ -146,7 +146,6 @@ void check_task(const System& system, std::size_t index) {
     check_sections(system, t, where);
     check_threshold(system, t, where);
     require(t.bcet <= t.wcet, where, "the best-case execution time is above the worst-case one");
-    require(t.priority > std::numeric_limits<std::int64_t>::min(), where, "the priority is out of range");
     Time before = 0;
     for (const Time r : t.releases) {
         require(r >= before && r < largest_time, where, "releases must be 0 or more, in order, below 2^60");
@@ -460,7 +459,7 @@ BulkOutcome run_bulk(const Bulk& bulk) {
             t.wcet = t.bcet = bulk.executions[at];
             t.deadline = bulk.deadlines[at];
             t.offset = bulk.offsets.empty() ? 0 : bulk.offsets[at];
-            t.priority = -static_cast<std::int64_t>(i);
+            t.rank = static_cast<std::uint32_t>(i);
             longest = std::max(longest, t.period);
         }
         settings.duration = bulk.periods_each != 0 ? mul(bulk.periods_each, longest) : bulk.settings.duration;

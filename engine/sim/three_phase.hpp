@@ -113,7 +113,7 @@ class ThreePhase {
             s.tasks[t] = {&task, mine[t], draw, Releases(release_rule(task), draw, settings_.arrival), 0};
         }
         std::stable_sort(s.tasks.begin(), s.tasks.end(), [](const TaskState& a, const TaskState& b) {
-            return a.task->priority > b.task->priority;
+            return a.task->rank < b.task->rank;
         });
         until_ = until;
     }
@@ -144,7 +144,7 @@ class ThreePhase {
         TaskState* found = nullptr;
         Time earliest = never;
         for (TaskState& t : s.tasks) {
-            if (found != nullptr && t.task->priority < found->task->priority) {
+            if (found != nullptr && t.task->rank > found->task->rank) {
                 break;
             }
             const Time at = next_release(t);

@@ -205,7 +205,7 @@ class SimCore:
     supply: tuple[int, int, bool]
     inherits: list[int]
     keeps: bool
-    by_priority: bool
+    by_rank: bool
     dma: int
     slot: int
     slot_phase: int
@@ -228,9 +228,9 @@ class SimTask:
     jitter: int
     distances: list[int]
     deadline: int
-    priority: int
+    rank: int
     threshold: int | None
-    worker_priority: int
+    worker_rank: int
     wcet: int
     bcet: int
     suspension: int

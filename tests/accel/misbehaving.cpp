@@ -91,7 +91,7 @@ Rules rules_of(Arbitration rule, bool unprotected) {
     Rules made{rule, {}, 0};
     for (std::uint32_t i = 0; i < clients; ++i) {
         Share& share = made.of[i].share;
-        share.priority = 4 - static_cast<std::int64_t>(i);
+        share.rank = i;
         share.slot_from = 50 * i;
         share.slot = 50;
         share.budget = i == behaves ? budget_period : longest;
@@ -108,13 +108,13 @@ Rules rules_of(Arbitration rule, bool unprotected) {
         case Arbitration::budget:
             // All others are more urgent. From when it may begin at most two of their budgets pass, since the
             // bound is not longer than a period.
-            made.of[behaves].share.priority = 0;
+            made.of[behaves].share.rank = clients;
             made.bound = 3 * 2 * longest;
             break;
     }
     if (unprotected) {
         made.rule = rule == Arbitration::tdma ? Arbitration::fixed_priority : rule;
-        made.of[behaves].share.priority = 0;
+        made.of[behaves].share.rank = clients;
         for (std::uint32_t i = 1; i < clients; ++i) {
             made.of[i].share.budget = budget_period;
         }

@@ -45,8 +45,8 @@ TEST(Arbiter, ABudgetIsFullAtEachMultipleOfItsPeriod) {
 }
 
 TEST(Arbiter, TheMostUrgentOfThoseThatMayBeginIsChosen) {
-    std::vector<Account> accounts{Account(Share{1, 0, 0, 5, 100}), Account(Share{3, 0, 0, 5, 100}),
-                                  Account(Share{2, 0, 0, 5, 100})};
+    std::vector<Account> accounts{Account(Share{2, 0, 0, 5, 100}), Account(Share{0, 0, 0, 5, 100}),
+                                  Account(Share{1, 0, 0, 5, 100})};
     std::vector<Ticks> costs{5, 5, 0};
     const auto chosen = [&](Arbitration rule, Ticks now) {
         return choose(

@@ -37,7 +37,7 @@ class Accel : public ::testing::Test {
     void SetUp() override { Clock::time = 0; }
 
     Server server(Arbitration rule) {
-        return Server(rule, 50, 0, operations, {{{2, 0, 20, 20, 100}, 0b011}, {{1, 20, 30, 30, 100}, 0b110}},
+        return Server(rule, 50, 0, operations, {{{0, 0, 20, 20, 100}, 0b011}, {{1, 20, 30, 30, 100}, 0b110}},
                       {&boxes[0], &boxes[1]});
     }
     static std::uint32_t poll(Server& server) {

@@ -211,7 +211,7 @@ std::string to_string(const Case& c) {
     for (std::size_t i = 0; i < c.system.cores.size(); ++i) {
         const sim::Core& k = c.system.cores[i];
         s << "core " << i << ": policy " << static_cast<int>(k.policy) << " switch " << k.context_switch
-          << " keeps " << k.keeps << " by priority " << k.by_priority << " dma " << k.dma << " slot "
+          << " keeps " << k.keeps << " by rank " << k.by_rank << " dma " << k.dma << " slot "
           << k.slot << " at " << k.slot_phase << '\n';
     }
     for (std::size_t i = 0; i < c.system.dmas.size(); ++i) {
@@ -222,7 +222,7 @@ std::string to_string(const Case& c) {
         const sim::Task& t = c.system.tasks[i];
         s << "task " << i << ": core " << t.core << " master " << t.master << " period " << t.period << '+'
           << t.extra_gap << " offset " << t.offset << " jitter " << t.jitter << " deadline " << t.deadline
-          << " priority " << t.priority << '/' << t.threshold.value_or(t.priority) << '/' << t.worker_priority
+          << " rank " << t.rank << '/' << t.threshold.value_or(t.rank) << '/' << t.worker_rank
           << " execution " << t.bcet << ".." << t.wcet << " suspension " << t.suspension << " offloaded "
           << t.offloaded << " on miss " << static_cast<int>(t.on_miss) << " send " << t.send << " receive "
           << t.receive << " request " << t.request << " response " << t.response << " fallback " << t.fallback

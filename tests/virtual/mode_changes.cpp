@@ -79,7 +79,7 @@ bool every_instant(consort::virtual_time::Machine& machine, Time step, Seen& see
         sim::Task& task = fast.tasks[t];
         task.period = task.deadline = t == 0 ? 6 : t == 1 ? 8 : 12;
         task.wcet = task.bcet = t == 2 ? 3 : 1;
-        task.priority = -static_cast<Time>(t);
+        task.rank = t;
         task.until_deadline = t == 1;
     }
     sim::Task& remote = fast.tasks[2];

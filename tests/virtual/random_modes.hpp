@@ -75,8 +75,8 @@ class ModeGenerator {
             task.deadline = std::max<Time>(1, task.deadline * dice_.between(1, 6) / 3);
         }
         if (dice_.one_in(2)) {
-            task.priority = dice_.between(0, 3);
-            task.worker_priority = dice_.between(0, 3);
+            task.rank = static_cast<std::uint32_t>(dice_.between(0, 3));
+            task.worker_rank = static_cast<std::uint32_t>(dice_.between(0, 3));
         }
         if (dice_.one_in(3)) {
             task.offset = dice_.between(0, 2 * task.period);

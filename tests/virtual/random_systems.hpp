@@ -51,7 +51,7 @@ inline void give_thresholds(sim::System& system, std::uint64_t seed) {
         }
         for (sim::Task& task : system.tasks) {
             if (task.master == c && !dice.one_in(4)) {
-                task.threshold = task.priority + dice.between(0, 4);
+                task.threshold = task.rank - std::min(task.rank, static_cast<std::uint32_t>(dice.between(0, 4)));
             }
         }
     }
@@ -75,7 +75,7 @@ class Generator {
         if (kind >= 2) {
             three_phase();
         }
-        shuffle_priorities_of_three_phase();
+        shuffle_ranks_of_three_phase();
         channels();
         if (by_blocks_) {
             give_thresholds(c_.system, seed_);
@@ -105,7 +105,7 @@ class Generator {
         for (std::uint64_t w = 0; w < workers; ++w) {
             sim::Core core;
             core.policy = sim::Policy::worker;
-            core.by_priority = dice_.one_in(2);
+            core.by_rank = dice_.one_in(2);
             c_.system.cores.push_back(core);
         }
         // Overloaded now and then. Executions are up to this fraction of the period.
@@ -114,13 +114,13 @@ class Generator {
         const std::uint64_t tasks = 1 + dice_.below(8);
         const bool stops = dice_.one_in(4);
         const bool skips = dice_.one_in(2);
-        // Few priorities and deadlines, so that many are equally urgent.
-        const Time priorities = dice_.one_in(2) ? 1 : 4;
+        // Few ranks and deadlines, so that many are equally urgent.
+        const Time ranks = dice_.one_in(2) ? 1 : 4;
         const Time deadline = dice_.one_in(3) ? scale_ * dice_.between(4, 20) : 0;
         for (std::uint64_t t = 0; t < tasks; ++t) {
             sim::Task task = common(fraction);
             task.core = task.master = static_cast<std::uint32_t>(dice_.below(masters));
-            task.priority = dice_.between(0, priorities);
+            task.rank = static_cast<std::uint32_t>(dice_.between(0, ranks));
             task.deadline = deadline != 0 ? deadline : task.deadline;
             if (dice_.one_in(4)) {
                 keep_distances(task);
@@ -211,7 +211,7 @@ class Generator {
         task.offloaded = true;
         task.on_miss = policies[dice_.below(stops ? 3 : 2)];
         task.give_up = task.on_miss == sim::OnMiss::fallback ? 1 + task.deadline / 3 : task.deadline;
-        task.worker_priority = dice_.between(0, 3);
+        task.worker_rank = static_cast<std::uint32_t>(dice_.between(0, 3));
         task.send = dice_.one_in(2) ? scale_ * dice_.between(0, 2) : 0;
         task.receive = dice_.one_in(2) ? scale_ * dice_.between(0, 2) : 0;
         task.request = dice_.one_in(2) ? scale_ * dice_.between(0, 4) : 0;
@@ -254,11 +254,11 @@ class Generator {
     }
 
     // Distinct ones, as the table of a kernel has.
-    void shuffle_priorities_of_three_phase() {
-        Time priority = 0;
+    void shuffle_ranks_of_three_phase() {
+        std::uint32_t rank = 0;
         for (sim::Task& task : c_.system.tasks) {
             if (c_.system.cores[task.core].policy == sim::Policy::three_phase) {
-                task.priority = (dice_.one_in(2) ? 100 : -100) + priority++;
+                task.rank = (dice_.one_in(2) ? 0 : 200) + rank++;
             }
         }
     }

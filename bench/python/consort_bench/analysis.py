@@ -214,7 +214,7 @@ def _trace(c: NDArray[np.int64], t: NDArray[np.int64], duration: int) -> tuple[i
         task = _engine.SimTask()
         task.period = task.deadline = period
         task.wcet = task.bcet = execution
-        task.priority = len(c) - index
+        task.rank = index
         tasks.append(task)
     system = _engine.SimSystem([_engine.SimCore("fixed-priority")], [], tasks)
     found = _engine.sim_run(system, duration, trace=True)

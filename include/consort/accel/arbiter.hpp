@@ -27,9 +27,9 @@ enum class Arbitration : std::uint8_t {
 // "At no time."
 inline constexpr Ticks never = ~Ticks{0};
 
-// One client's share. `priority`: the larger, the more urgent; no two clients share one.
+// One client's share. `rank`: 0 is the most urgent; no two clients share one.
 struct Share {
-    std::int64_t priority = 0;
+    std::uint32_t rank = 0;
     Ticks slot_from = 0;  // tdma: from the beginning of a round
     Ticks slot = 0;
     Ticks budget = 0;
@@ -111,7 +111,7 @@ template <class AccountOf, class CostOf>
         if (at != now) {
             choice.look_again = at < choice.look_again ? at : choice.look_again;
         } else if (choice.client == nobody ||
-                   account(i).share().priority > account(choice.client).share().priority) {
+                   account(i).share().rank < account(choice.client).share().rank) {
             choice.client = i;
         }
     }

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Held:
-    """A section of a job: how long it holds a resource, and the urgency that it has meanwhile."""
+    """A section of a job: how long it holds a resource, and how urgent it is meanwhile."""
 
     task: str
-    urgency: int
-    """The larger, the more urgent; under earliest deadline first the relative deadline, negated."""
+    rank: int
+    """0 is the most urgent; under earliest deadline first the relative deadline."""
     resource: str
     length: int
     ceiling: int
-    """The urgency of the most urgent task that uses it: that of the holder, or the highest it inherits."""
+    """The rank of the most urgent task that uses it: that of the holder, or the most urgent it inherits."""
     times: int = 1
     inherits: bool = False

@@ -12,15 +12,15 @@ from consort.analysis.held import Held
 MOST = 60
 
 
-def blocking_together(held: Iterable[Held], urgency: int) -> tuple[Held, ...]:
-    """The sections that may all block a task of this urgency, once each, and take longest together.
+def blocking_together(held: Iterable[Held], rank: int) -> tuple[Held, ...]:
+    """The sections that may all block a task of this rank, once each, and take longest together.
 
     One of each less urgent task, and one of each resource: an assignment. Of resources with a ceiling one
     job at most has begun a section that blocks, so they count as a single one.
     """
     longest: dict[tuple[str, str], Held] = {}
     for one in held:
-        if one.urgency < urgency <= one.ceiling:
+        if one.ceiling <= rank < one.rank:
             pair = one.task, one.resource if one.inherits else ""
             if pair not in longest or one.length > longest[pair].length:
                 longest[pair] = one
@@ -103,8 +103,8 @@ def waits(held: Sequence[Held], task: str) -> int:
         if mine.task != task or not mine.inherits:
             continue
         beside = [one for one in held if one.resource == mine.resource and one.task != task]
-        as_urgent = any(one.urgency == mine.urgency for one in beside)
-        less_urgent = {one.task for one in beside if one.urgency < mine.urgency}
+        as_urgent = any(one.rank == mine.rank for one in beside)
+        less_urgent = {one.task for one in beside if one.rank > mine.rank}
         # A less urgent job that has given a resource back does not take it again in the job's window.
         least += mine.times if as_urgent else bool(less_urgent)
         lower |= less_urgent

@@ -35,11 +35,11 @@ def sections_of(plan: Plan, core: str) -> list[Held]:
         task = plan.tasks[name]
         for section in task.sections:
             resource = plan.resources[section.resource]
-            ceiling = max(level_of(plan, user) for user in resource.users)
+            ceiling = min(rank_of(plan, user) for user in resource.users)
             found.append(
                 Held(
                     name,
-                    level_of(plan, name),
+                    rank_of(plan, name),
                     section.resource,
                     section.length_ps,
                     ceiling,
@@ -50,16 +50,16 @@ def sections_of(plan: Plan, core: str) -> list[Held]:
     return found
 
 
-def level_of(plan: Plan, name: str) -> int:
-    """A task's urgency to those that hold resources on its core."""
+def rank_of(plan: Plan, name: str) -> int:
+    """A task's rank among those that hold resources on its core; under EDF its relative deadline."""
     task = plan.tasks[name]
-    return -task.deadline_ps if plan.cores[task.core].policy == "edf" else -task.rank
+    return task.deadline_ps if plan.cores[task.core].policy == "edf" else task.rank
 
 
-def longest_under_edf(held: Iterable[Held], level: int) -> Held | None:
+def longest_under_edf(held: Iterable[Held], deadline: int) -> Held | None:
     """The longest section that a task of a shorter deadline than its own may want; else as
     `longest_blocking`."""
-    blocking = (one for one in held if one.urgency < level and one.ceiling > one.urgency)
+    blocking = (one for one in held if one.rank > deadline and one.ceiling < one.rank)
     return max(blocking, key=lambda one: one.length, default=None)
 
 
@@ -68,11 +68,11 @@ def blocking_of(plan: Plan, held: Sequence[Held], name: str) -> tuple[Held, ...]
     policy = plan.cores[plan.tasks[name].core].policy
     if not held or policy == "fixed-priority-non-preemptive":
         return ()  # nothing wants a resource while it is held
-    level = level_of(plan, name)
+    rank = rank_of(plan, name)
     if policy == "edf":
-        longest = longest_under_edf(held, level)
+        longest = longest_under_edf(held, rank)
         return () if longest is None else (longest,)
-    return blocking_together(held, level)
+    return blocking_together(held, rank)
 
 
 def waits_of(plan: Plan, held: Sequence[Held], name: str) -> int:
@@ -81,18 +81,17 @@ def waits_of(plan: Plan, held: Sequence[Held], name: str) -> int:
     return waits(held, name) if policy == "fixed-priority" else 0
 
 
-def longest_blocking(held: Iterable[Held], urgency: int) -> Held | None:
-    """The longest section of a less urgent task that a task of this urgency may have to wait for."""
-    blocking = (one for one in held if one.urgency < urgency <= one.ceiling)
+def longest_blocking(held: Iterable[Held], rank: int) -> Held | None:
+    """The longest section of a less urgent task that a task of this rank may have to wait for."""
+    blocking = (one for one in held if one.ceiling <= rank < one.rank)
     return max(blocking, key=lambda one: one.length, default=None)
 
 
 def blockers_of(plan: Plan, held: Sequence[Held], names: Sequence[str]) -> tuple[frozenset[int], ...]:
     """The tasks whose sections each task may have to wait for, by their places in `names`."""
-    urgencies = [level_of(plan, name) for name in names]
+    ranks = [rank_of(plan, name) for name in names]
     return tuple(
-        frozenset(names.index(one.task) for one in held if one.urgency < urgency <= one.ceiling)
-        for urgency in urgencies
+        frozenset(names.index(one.task) for one in held if one.ceiling <= rank < one.rank) for rank in ranks
     )
 
 

@@ -18,8 +18,7 @@ def served_by(plan: Plan, core: str, made: _engine.SimCore) -> None:
             made.serve(
                 accelerator.arbitration,
                 accelerator.round_ps,
-                # The simulator's priorities count up.
-                [(-c.rank, c.slot_from_ps, c.slot_ps, c.budget_ps, c.period_ps) for c in accelerator.clients],
+                [(c.rank, c.slot_from_ps, c.slot_ps, c.budget_ps, c.period_ps) for c in accelerator.clients],
             )
 
 

@@ -76,7 +76,7 @@ def prepare(
         if planned.supply is not None:
             given = planned.supply
             made.supply = (given.period_ps * time_scale, given.budget_ps * time_scale, given.fixed)
-        made.by_priority = (discipline or planned.service) == "priority"
+        made.by_rank = (discipline or planned.service) == "priority"
         if planned.slot is not None:
             made.slot = planned.slot.length_ps * time_scale
             made.slot_phase = planned.slot.phase_ps * time_scale
@@ -148,8 +148,7 @@ def _task(
         made.arrival = list(plan.tasks).index(channel.writer), channel.communication == "let"
     made.offset, made.jitter = task.offset_ps, task.jitter_ps
     made.deadline = task.deadline_ps
-    # The simulator's priorities count up.
-    made.priority, made.threshold = -task.rank, None if task.threshold is None else -task.threshold
+    made.rank, made.threshold = task.rank, task.threshold
     if task.wcet_ps is None or task.bcet_ps is None:
         kind = plan.processor_of(task.name)
         problems.append(
@@ -189,7 +188,7 @@ def _offload(
     plan = figures.plan
     assert task.worker is not None and task.worker_rank is not None
     made.offloaded, made.give_up = True, task.patience_ps
-    made.worker_priority = -task.worker_rank
+    made.worker_rank = task.worker_rank
     if made.wcet == 0:
         problems.append(
             _place(

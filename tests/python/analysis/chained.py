@@ -128,7 +128,7 @@ def attack(seed: int, fault: str = "") -> Counts:
         task.wcet = random.choice((1, random.randint(1, task.period // 3)))
         task.bcet = random.choice((1, task.wcet))
         task.jitter = random.choice((0, 0, random.randint(0, 3)))
-        task.offset, task.priority = random.randint(0, task.period), -i
+        task.offset, task.rank = random.randint(0, task.period), i
         if late.random() < 0.15:
             task.offset = late.randint(0, UNTIL // 3)
         members[task.core].append(i)

@@ -196,7 +196,7 @@ def simulated(random: Random, i: int, row: Row) -> Any:
     task: Any = _engine.SimTask()
     task.wcet, task.bcet = row.wcet, random.choice((0, row.wcet, row.wcet))
     task.period, task.deadline, task.jitter = row.period, row.deadline, row.jitter
-    task.distances, task.priority = list(row.distances), -i
+    task.distances, task.rank = list(row.distances), i
     task.offset = random.choice((0, 0, random.randint(0, row.period)))
     task.extra_gap = random.choice((0, 0, row.period))
     return task

@@ -57,7 +57,7 @@ def attack(seed: int, *, how: str = "multisets", blind: bool = False, runs: int 
         task.period = task.deadline = random.choice((15, 20, 30, 60, 120, 240))
         task.wcet = task.bcet = random.choice((1, random.randint(1, task.period // 3)))
         task.jitter = random.choice((0, 0, random.randint(0, task.period // 2)))
-        task.priority, task.offset = -i, random.choice((i, count - i, random.randint(0, task.period)))
+        task.rank, task.offset = i, random.choice((i, count - i, random.randint(0, task.period)))
         task.extra_gap = random.choice((0, task.period))
         rest, sections = task.wcet, []
         for resource in random.sample(range(count), random.randint(0, 2)):
@@ -69,19 +69,18 @@ def attack(seed: int, *, how: str = "multisets", blind: bool = False, runs: int 
         task.sections = sections
         tasks.append(task)
     held = [
-        Held(str(i), count - i, str(r), length, count - min(users[r]))
+        Held(str(i), i, str(r), length, min(users[r]))
         for i, task in enumerate(tasks)
         for r, length, _ in task.sections
     ]
     own = per_set * max(len(one.useful) for one in blocks)
     described = []
     for i, task in enumerate(tasks):
-        longest = longest_blocking(held, count - i)
+        longest = longest_blocking(held, i)
         blocking = 0 if longest is None else longest.length + own
         described.append(UniTask(str(i), task.wcet, task.period, task.period, task.jitter, blocking))
     blockers = tuple(
-        frozenset(int(h.task) for h in held if h.urgency < count - i <= h.ceiling and not blind)
-        for i in range(count)
+        frozenset(int(h.task) for h in held if h.ceiling <= i < h.rank and not blind) for i in range(count)
     )
     bounds = bounds_of(described, blocks, per_set, switch, blockers, how)
     system = _engine.SimSystem([core], [], tasks)

@@ -134,7 +134,7 @@ def attack(seed: int, bounds_of: Bounds = all_ways, runs: int = 3) -> tuple[int,
         task.wcet = random.choice((1, random.randint(1, task.period // 4)))
         task.bcet = random.choice((0, task.wcet))
         task.jitter = random.choice((0, 0, random.randint(0, task.period // 2)))
-        task.priority, task.offset = -i, random.randint(0, task.period)
+        task.rank, task.offset = i, random.randint(0, task.period)
         task.extra_gap = random.choice((0, task.period))
         described.append(UniTask(str(i), task.wcet, task.period, task.period, task.jitter))
         tasks.append(task)

@@ -38,15 +38,15 @@ Waits = Callable[[Sequence[Held], str], int]
 INHERITED = {"bus": {"protocol": "priority-inheritance"}}
 
 
-def blocking_of(held: Sequence[Held], urgency: int) -> int:
-    return sum(one.length for one in blocking_together(held, urgency))
+def blocking_of(held: Sequence[Held], rank: int) -> int:
+    return sum(one.length for one in blocking_together(held, rank))
 
 
 def attack_with_locks(seed: int, blocking: Blocking = blocking_of) -> tuple[int, int, int]:
     random = Random(seed)
     programs, periods = locks.tiny(random)
     held = [
-        Held(one.task, one.urgency, one.resource, one.length, one.ceiling, inherits=True)
+        Held(one.task, one.rank, one.resource, one.length, one.ceiling, inherits=True)
         for one in held_of(programs)
     ]
     count = len(programs)
@@ -54,7 +54,7 @@ def attack_with_locks(seed: int, blocking: Blocking = blocking_of) -> tuple[int,
         _engine.fp_response(
             c=[len(p) for p in programs],
             t=periods,
-            blocking=[blocking(held, count - i) for i in range(count)],
+            blocking=[blocking(held, i) for i in range(count)],
             task=i,
         )["bound"]
         for i in range(count)
@@ -95,7 +95,7 @@ def attack(
         task.jitter = random.choice((0, 0, random.randint(0, task.period // 2)))
         task.offset = random.randint(0, task.period)
         task.extra_gap = random.choice((0, task.period))
-        task.priority = -levels[i]
+        task.rank = levels[i]
         wanted = random.sample(range(count), min(count, random.randint(0, wish)))
         if chained:
             # The most urgent task needs what each of the others holds nearly all of the time.
@@ -111,11 +111,11 @@ def attack(
                 times = random.randint(1, min(3, rest // length))
                 rest -= length * times
                 sections.append((resource, length, times))
-                users.setdefault(resource, []).append(-levels[i])
+                users.setdefault(resource, []).append(levels[i])
         task.sections = sections
         tasks.append(task)
     held = [
-        Held(str(i), -levels[i], str(r), length, max(users[r]), times, r in inherited)
+        Held(str(i), levels[i], str(r), length, min(users[r]), times, r in inherited)
         for i, task in enumerate(tasks)
         for r, length, times in task.sections
     ]
@@ -136,7 +136,7 @@ def attack(
         "offsets": [-1 if task.extra_gap else task.offset for task in tasks],
         "jitter": [task.jitter for task in tasks],
         "blocking": [
-            blocking(held, -levels[k]) + (switch if levels[k] < max(levels) else 0) for k in range(count)
+            blocking(held, levels[k]) + (switch if levels[k] < max(levels) else 0) for k in range(count)
         ],
         "level": levels,
         "supply": gap,
@@ -171,27 +171,27 @@ def test_neither_exceeds_the_bound_on_many_systems() -> None:
     assert violated == 0 and held > 20_000
 
 
-def by_hand(held: Sequence[Held], urgency: int) -> list[Held]:
-    return [one for one in held if one.urgency < urgency <= one.ceiling]
+def by_hand(held: Sequence[Held], rank: int) -> list[Held]:
+    return [one for one in held if one.ceiling <= rank < one.rank]
 
 
-def one_section(held: Sequence[Held], urgency: int) -> int:
+def one_section(held: Sequence[Held], rank: int) -> int:
     """The blocking of a ceiling protocol."""
-    return max((one.length for one in by_hand(held, urgency)), default=0)
+    return max((one.length for one in by_hand(held, rank)), default=0)
 
 
-def own_only(held: Sequence[Held], urgency: int) -> int:
+def own_only(held: Sequence[Held], rank: int) -> int:
     """It forgets jobs that block because they keep a more urgent one waiting."""
-    own = {one.resource for one in held if one.urgency == urgency}
-    return blocking_of([one for one in held if one.resource in own], urgency)
+    own = {one.resource for one in held if one.rank == rank}
+    return blocking_of([one for one in held if one.resource in own], rank)
 
 
-def shorter(held: Sequence[Held], urgency: int) -> int:
-    return max(0, blocking_of(held, urgency) - 1)
+def shorter(held: Sequence[Held], rank: int) -> int:
+    return max(0, blocking_of(held, rank) - 1)
 
 
 BLOCKINGS: dict[str, Blocking] = {
-    "no blocking": lambda held, urgency: 0,
+    "no blocking": lambda held, rank: 0,
     "one section": one_section,
     "only its own resources": own_only,
     "a tick less": shorter,
@@ -229,30 +229,30 @@ def test_the_assignment_is_the_heaviest(rows: list[list[int]]) -> None:
 def test_one_section_of_each_task_and_of_each_resource() -> None:
     """Neither the two longest sections, which are of one resource, nor all three tasks."""
     sections = [("a", "r", 9), ("a", "s", 4), ("b", "r", 8), ("c", "s", 3)]
-    held = [Held(task, 1, r, length, 5, inherits=True) for task, r, length in sections]
-    chosen = blocking_together(held, 5)
+    held = [Held(task, 5, r, length, 1, inherits=True) for task, r, length in sections]
+    chosen = blocking_together(held, 1)
     assert sorted((one.task, one.resource) for one in chosen) == [("a", "s"), ("b", "r")]
-    assert blocking_of(held, 6) == 0 and blocking_of(held, 1) == 0
+    assert blocking_of(held, 0) == 0 and blocking_of(held, 5) == 0
     # One resource with a ceiling blocks, whatever their number.
-    mixed = [*held, Held("d", 1, "t", 5, 5), Held("e", 1, "u", 6, 5)]
-    assert blocking_of(mixed, 5) == 12 + 6
+    mixed = [*held, Held("d", 5, "t", 5, 1), Held("e", 5, "u", 6, 1)]
+    assert blocking_of(mixed, 1) == 12 + 6
 
 
 def test_many_sections_are_bounded_by_the_lower_sum() -> None:
-    held = [Held(str(n), 1, f"r{n % 2}", 1 + n, 2, inherits=True) for n in range(MOST + 1)]
-    assert blocking_of(held, 2) == (MOST + 1) + MOST
+    held = [Held(str(n), 2, f"r{n % 2}", 1 + n, 1, inherits=True) for n in range(MOST + 1)]
+    assert blocking_of(held, 1) == (MOST + 1) + MOST
     assert assigned((), ()) == ()
 
 
 def test_how_often_a_job_finds_a_resource_taken() -> None:
-    mine = [Held("h", 3, "r", 1, 3, 4, True), Held("h", 3, "s", 1, 3, 2, True), Held("h", 3, "c", 1, 3, 9)]
-    low = Held("l", 1, "r", 5, 3, 1, True)
+    mine = [Held("h", 0, "r", 1, 0, 4, True), Held("h", 0, "s", 1, 0, 2, True), Held("h", 0, "c", 1, 0, 9)]
+    low = Held("l", 2, "r", 5, 0, 1, True)
     assert waits(mine, "h") == 0
     assert waits([*mine, low], "h") == 1  # once: it does not take it again meanwhile
-    both = [*mine, low, Held("l", 1, "s", 5, 3, 1, True)]
+    both = [*mine, low, Held("l", 2, "s", 5, 0, 1, True)]
     assert waits(both, "h") == 1  # one job holds one at a time
-    assert waits([*both, Held("m", 2, "s", 5, 3, 1, True)], "h") == 2
-    assert waits([*mine, Held("e", 3, "r", 5, 3, 1, True)], "h") == 4  # as urgent: at each request
+    assert waits([*both, Held("m", 1, "s", 5, 0, 1, True)], "h") == 2
+    assert waits([*mine, Held("e", 0, "r", 5, 0, 1, True)], "h") == 4  # as urgent: at each request
 
 
 # Descriptions.
@@ -295,11 +295,11 @@ def test_without_preemption_nothing_is_inherited() -> None:
 def test_a_holder_inherits_and_keeps_what_is_between_waiting() -> None:
     """At 3 the second job comes in the third one's section, at 5 the first, which needs what that holds."""
     tasks = []
-    for priority, release, wcet, sections in ((3, 5, 2, [(0, 2, 1)]), (2, 3, 4, []), (1, 0, 5, [(0, 5, 1)])):
+    for rank, release, wcet, sections in ((0, 5, 2, [(0, 2, 1)]), (1, 3, 4, []), (2, 0, 5, [(0, 5, 1)])):
         task = _engine.SimTask()
         task.wcet = task.bcet = wcet
         task.period = task.deadline = 100
-        task.priority, task.sections, task.releases = priority, sections, [release]
+        task.rank, task.sections, task.releases = rank, sections, [release]
         tasks.append(task)
     core = _engine.SimCore("fixed-priority")
 

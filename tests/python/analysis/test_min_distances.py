@@ -282,7 +282,7 @@ def test_the_simulator_never_exceeds_the_bound_with_supply_or_thresholds() -> No
             if kind != "thresholds":
                 core.supply = (period, budget, fixed)
             for task, limit in zip(tasks, threshold, strict=True):
-                task.threshold = -limit if kind == "thresholds" else None
+                task.threshold = limit if kind == "thresholds" else None
             system = _engine.SimSystem([core], [], tasks)
             runs = [_engine.sim_run(system, 600, seed + n, "worst", "edges")["tasks"] for n in range(2)]
             for i in range(len(rows)):

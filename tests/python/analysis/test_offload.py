@@ -345,10 +345,10 @@ def test_the_simulator_refutes_a_bound_that_counts_one_return() -> None:
         made.give_up = made.deadline
         return made
 
-    hi = task(core=1, master=0, offloaded=True, period=1500, deadline=1500, priority=9, wcet=100, bcet=100)
+    hi = task(core=1, master=0, offloaded=True, period=1500, deadline=1500, rank=0, wcet=100, bcet=100)
     hi.send, hi.receive, hi.suspension = 20, 20, 200
     lower = [
-        task(core=0, period=4000 + 37 * i, deadline=9000, priority=5 - i, wcet=300, bcet=300, offset=100 * i)
+        task(core=0, period=4000 + 37 * i, deadline=9000, rank=1 + i, wcet=300, bcet=300, offset=100 * i)
         for i in range(3)
     ]
     system = _engine.SimSystem([core, worker], [], [hi, *lower])

@@ -100,7 +100,7 @@ def attack(seed: int, runs: int = 2) -> tuple[int, int]:
             task.wcet, task.bcet, task.period, task.deadline = c, random.choice((0, c)), t, t
             task.offset = offset if offset >= 0 else random.randint(0, t)
             task.extra_gap = 0 if offset >= 0 else random.choice((0, t))
-            task.jitter, task.priority = jitter, -level
+            task.jitter, task.rank = jitter, level
             tasks.append(task)
         system = _engine.SimSystem([core], [], tasks)
         seen = [-1] * len(rows)
@@ -157,7 +157,7 @@ def test_a_bound_that_forgets_something_is_refuted(wrong: str) -> None:
             task: Any = _engine.SimTask()
             task.wcet = task.bcet = c
             task.period = task.deadline = t
-            task.offset, task.jitter, task.priority = offset, jitter, -level
+            task.offset, task.jitter, task.rank = offset, jitter, level
             tasks.append(task)
         system = _engine.SimSystem([_engine.SimCore()], [], tasks)
         found = _engine.sim_run(system, 2_000, seed, "worst", "edges")["tasks"]

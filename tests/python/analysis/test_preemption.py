@@ -52,7 +52,7 @@ def attack(seed: int, runs: int = 2, charged: Callable[[int], int] = lambda relo
             task: Any = _engine.SimTask()
             task.wcet, task.bcet = wcet, random.choice((0, wcet))
             task.period = task.deadline = period
-            task.jitter, task.priority = jitter, -i
+            task.jitter, task.rank = jitter, i
             task.offset = random.randint(0, period)
             task.extra_gap = random.choice((0, period))
             tasks.append(task)

@@ -33,8 +33,8 @@ from consort.simulate.engine import simulate
 Blocking = Callable[[Iterable[Held], int], int]
 
 
-def blocking_of(held: Iterable[Held], urgency: int) -> int:
-    found = longest_blocking(held, urgency)
+def blocking_of(held: Iterable[Held], rank: int) -> int:
+    found = longest_blocking(held, rank)
     return 0 if found is None else found.length
 
 
@@ -48,7 +48,7 @@ def held_of(programs: list[list[int | None]]) -> list[Held]:
             for tick in program:
                 run = run + 1 if tick == r else 0
                 length = max(length, run)
-            found.append(Held(str(task), len(programs) - task, str(r), length, len(programs) - min(users[r])))
+            found.append(Held(str(task), task, str(r), length, min(users[r])))
     return found
 
 
@@ -60,7 +60,7 @@ def attack_with_locks(seed: int, blocking: Blocking = blocking_of) -> tuple[int,
         _engine.fp_response(
             c=[len(p) for p in programs],
             t=periods,
-            blocking=[blocking(held, len(programs) - i) for i in range(len(programs))],
+            blocking=[blocking(held, i) for i in range(len(programs))],
             task=i,
         )["bound"]
         for i in range(len(programs))
@@ -110,7 +110,7 @@ def attack(seed: int, runs: int = 2, blocking: Blocking = blocking_of) -> tuple[
         )
     for i, row in enumerate(rows):
         for resource, length, _ in row["sections"]:
-            held.append(Held(str(i), count - i, str(resource), length, count - min(users[resource])))
+            held.append(Held(str(i), i, str(resource), length, min(users[resource])))
     totals = [0, 0, 0]
     for policy in ("fixed-priority", "fixed-priority-non-preemptive"):
         preemptive = policy == "fixed-priority"
@@ -124,7 +124,7 @@ def attack(seed: int, runs: int = 2, blocking: Blocking = blocking_of) -> tuple[
             task.wcet, task.bcet = row["wcet"], random.choice((0, row["wcet"]))
             task.period = task.deadline = row["period"]
             task.jitter, task.sections = row["jitter"], row["sections"]
-            task.priority, sporadic = -i, row["known"] < 0
+            task.rank, sporadic = i, row["known"] < 0
             task.offset = random.randint(0, row["period"]) if sporadic else row["known"]
             task.extra_gap = random.choice((0, row["period"])) if sporadic else 0
             tasks.append(task)
@@ -137,7 +137,7 @@ def attack(seed: int, runs: int = 2, blocking: Blocking = blocking_of) -> tuple[
         if supply is not None:
             gap = (supply[0], supply[1], (supply[0] - supply[1]) * (1 if supply[2] else 2))
         for i in range(count):
-            locked = [blocking(held, count - k) if preemptive else 0 for k in range(count)]
+            locked = [blocking(held, k) if preemptive else 0 for k in range(count)]
             raw = _engine.fp_offset_response(
                 c=[row["wcet"] + 2 * switch for row in rows],
                 t=[row["period"] for row in rows],
@@ -185,25 +185,23 @@ def longest(held: Iterable[Held], counts: Callable[[Held], bool]) -> int:
     return max((one.length for one in held if counts(one)), default=0)
 
 
-def own_only(held: Iterable[Held], urgency: int) -> int:
+def own_only(held: Iterable[Held], rank: int) -> int:
     """Blocking by resources that the task itself uses: it forgets those whose ceiling it is below."""
     held = list(held)
-    own = {one.resource for one in held if one.urgency == urgency}
-    return longest(held, lambda one: one.urgency < urgency <= one.ceiling and one.resource in own)
+    own = {one.resource for one in held if one.rank == rank}
+    return longest(held, lambda one: one.ceiling <= rank < one.rank and one.resource in own)
 
 
 MUTANTS: dict[str, Blocking] = {
-    "no blocking": lambda held, urgency: 0,
+    "no blocking": lambda held, rank: 0,
     "only its own resources": own_only,
-    "a ceiling too low by one": lambda held, urgency: longest(
-        held, lambda o: o.urgency < urgency < o.ceiling
+    "a ceiling too low by one": lambda held, rank: longest(held, lambda o: o.ceiling < rank < o.rank),
+    "the ceiling of the least urgent user": lambda held, rank: longest(
+        held, lambda o: max(p.rank for p in held if p.resource == o.resource) <= rank < o.rank
     ),
-    "the ceiling of the least urgent user": lambda held, urgency: longest(
-        held, lambda o: o.urgency < urgency <= min(p.urgency for p in held if p.resource == o.resource)
-    ),
-    "a section shorter by a tick": lambda held, urgency: max(0, blocking_of(held, urgency) - 1),
-    "the shortest section": lambda held, urgency: min(
-        (o.length for o in held if o.urgency < urgency <= o.ceiling), default=0
+    "a section shorter by a tick": lambda held, rank: max(0, blocking_of(held, rank) - 1),
+    "the shortest section": lambda held, rank: min(
+        (o.length for o in held if o.ceiling <= rank < o.rank), default=0
     ),
 }
 
@@ -223,8 +221,8 @@ def test_two_jobs_with_one_resource_would_be_found() -> None:
 
 def test_a_published_example() -> None:
     """Three tasks, two of which share a resource of the middle one's ceiling: Baker's B by hand."""
-    held = [Held("low", 1, "r", 7, 2), Held("mid", 2, "r", 3, 2), Held("low", 1, "s", 4, 3)]
-    assert [blocking_of(held, urgency) for urgency in (3, 2, 1)] == [4, 7, 0]
+    held = [Held("low", 2, "r", 7, 1), Held("mid", 1, "r", 3, 1), Held("low", 2, "s", 4, 0)]
+    assert [blocking_of(held, rank) for rank in range(3)] == [4, 7, 0]
 
 
 # Descriptions.

@@ -53,7 +53,7 @@ def attack(seed: int, blocking: Blocking = blocking_of, runs: int = 4) -> tuple[
         task.sections = sections
         tasks.append(task)
     held = [
-        Held(str(i), -task.deadline, str(r), length, -min(users[r]))
+        Held(str(i), task.deadline, str(r), length, min(users[r]))
         for i, task in enumerate(tasks)
         for r, length, _ in task.sections
     ]
@@ -63,7 +63,7 @@ def attack(seed: int, blocking: Blocking = blocking_of, runs: int = 4) -> tuple[
             t.wcet,
             t.period,
             t.deadline,
-            blocking=blocking(held, -t.deadline),
+            blocking=blocking(held, t.deadline),
             offset=None if t.extra_gap else t.offset,
         )
         for i, t in enumerate(tasks)
@@ -98,7 +98,7 @@ MUTANTS: dict[str, Blocking] = {
     "no blocking": lambda held, level: 0,
     "a tick less": lambda held, level: max(0, blocking_of(held, level) - 1),
     "only what its own deadline is the ceiling of": lambda held, level: max(
-        (o.length for o in held if o.urgency < level == o.ceiling), default=0
+        (o.length for o in held if o.rank > level == o.ceiling), default=0
     ),
 }
 

@@ -144,7 +144,7 @@ def attack(
             task: Any = _engine.SimTask()
             task.wcet, task.bcet = row["wcet"], random.choice((0, row["wcet"]))
             task.period, task.deadline, task.jitter = row["period"], row["deadline"], row["jitter"]
-            task.priority, sporadic = -i, row["known"] < 0
+            task.rank, sporadic = i, row["known"] < 0
             task.offset = random.randint(0, row["period"]) if sporadic else row["known"]
             task.extra_gap = random.choice((0, row["period"])) if sporadic else 0
             tasks.append(task)

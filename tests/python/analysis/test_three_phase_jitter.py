@@ -74,7 +74,7 @@ def hold(seed: int) -> int:
             task.core = task.master = k
             task.wcet, task.bcet, task.period, task.deadline = c, random.choice((1, c)), t, d
             task.load, task.unload, task.jitter = load, unload, late
-            task.offset, task.priority = random.choice((0, random.randint(0, t))), -i
+            task.offset, task.rank = random.choice((0, random.randint(0, t))), i
             task.extra_gap = random.choice((0, 0, t // 3))
             tasks.append(task)
     system = _engine.SimSystem(made, [dma], tasks)

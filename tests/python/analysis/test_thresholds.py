@@ -145,7 +145,7 @@ def test_the_window_goes_on_when_one_job_is_done_before_its_successor_comes() ->
         task: Any = _engine.SimTask()
         task.wcet = task.bcet = row.wcet
         task.period = task.deadline = row.period
-        task.priority, task.threshold = -i, 0
+        task.rank, task.threshold = i, 0
         tasks.append(task)
     found = _engine.sim_run(_engine.SimSystem([core], [], tasks), 100)["tasks"]
     assert found[2]["max_response"] == 7
@@ -288,13 +288,13 @@ def test_the_analyses_refuse_it_where_it_makes_no_sense() -> None:
 
 
 def test_the_simulator_refuses_it_where_it_makes_no_sense() -> None:
-    for policy, priority, suspension, says in (
+    for policy, threshold, suspension, says in (
         ("edf", 0, 0, "needs preemptive fixed priorities"),
-        ("fixed-priority", 3, 0, "its threshold is below its priority"),
+        ("fixed-priority", 2, 0, "its threshold is less urgent than it is"),
         ("fixed-priority", 0, 1, "on a core where a job waits"),
     ):
         task: Any = _engine.SimTask()
         task.period = task.deadline = 10
-        task.priority, task.threshold, task.suspension = priority, 1, suspension
+        task.rank, task.threshold, task.suspension = 1, threshold, suspension
         with pytest.raises(ValueError, match=says):
             _engine.sim_run(_engine.SimSystem([_engine.SimCore(policy)], [], [task]), 10)

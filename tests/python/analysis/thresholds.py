@@ -162,7 +162,7 @@ def attack(random: Random, bound: Callable[..., int | None], runs: int = 2) -> t
         task.wcet, task.bcet = row.wcet, random.choice((0, row.wcet, row.wcet))
         task.period = task.deadline = row.period
         task.jitter, task.sections = row.jitter, list(row.sections)
-        task.priority, task.threshold = -i, -row.limit
+        task.rank, task.threshold = i, row.limit
         task.extra_gap = random.choice((0, 0, row.period))
         # The less urgent one comes first, a little.
         task.offset = random.choice((random.randint(0, row.period), (len(rows) - i) * random.randint(0, 2)))

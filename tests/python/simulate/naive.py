@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulators that share nothing with the engine but the written semantics: tick by tick, over plain dicts.
 
-A task is a dict: core, master, prio, deadline, perhaps `threshold` (what preempts a job of it that has begun
-is above that), and `jobs`, a list of (nominal, actual, execution). Local
+A task is a dict: core, master, rank, deadline, perhaps `threshold` (what preempts a job of it that has begun
+is more urgent than that), and `jobs`, a list of (nominal, actual, execution). Local
 ones may suspend themselves (`suspend`: a list of (executed before, length)); offloaded ones have send,
 receive, request, response, fallback, give_up, on_miss. The result is when each job finished or was given up:
 {(task, job): time}.
@@ -41,7 +41,7 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
             end(t)
             return
         edf = cores[tasks[t]["master"]]["policy"] == "edf"
-        key = active[t]["nominal"] + tasks[t]["deadline"] if edf else -tasks[t]["prio"]
+        key = active[t]["nominal"] + tasks[t]["deadline"] if edf else tasks[t]["rank"]
         parts.append({"t": t, "job": active[t], "left": length, "key": (key, next(order)), "switch": 0})
 
     def last(t: int) -> bool:
@@ -126,9 +126,7 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
         for core, c in enumerate(cores):
             if c["policy"] == "worker":
                 if on[core] is None and queue[core]:
-                    urgent = c.get("by_priority") and min(
-                        queue[core], key=lambda r: -tasks[r["t"]]["worker_prio"]
-                    )
+                    urgent = c.get("by_rank") and min(queue[core], key=lambda r: tasks[r["t"]]["worker_rank"])
                     on[core] = urgent or queue[core][0]
                     queue[core].remove(on[core])
                 continue
@@ -143,7 +141,7 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
                 on[core], best["switch"] = best, c["switch"]
                 limit = tasks[best["t"]].get("threshold")
                 if limit is not None:
-                    best["key"] = (min(best["key"][0], -limit), best["key"][1])
+                    best["key"] = (min(best["key"][0], limit), best["key"][1])
 
     while any(active) or mail or any(on) or any(queue) or any(job(t) for t in range(len(tasks))):
         instant()
@@ -167,7 +165,7 @@ def three_phase(cores: list[dict[str, Any]], tasks: list[dict[str, Any]], round_
     def choose(core: int) -> Any:
         if len(loaded[core]) < cores[core]["partitions"]:
             could = [
-                (-task["prio"], waiting[t][0][2], t)
+                (task["rank"], waiting[t][0][2], t)
                 for t, task in enumerate(tasks)
                 if task["core"] == core and waiting[t] and waiting[t][0][2] <= now
             ]

@@ -25,7 +25,7 @@ def core(policy: str = "fixed-priority", **fields: int | bool) -> Any:
 
 
 def made_of(c: dict[str, Any]) -> Any:
-    more = {k: c[k] for k in ("keeps", "by_priority") if k in c}
+    more = {k: c[k] for k in ("keeps", "by_rank") if k in c}
     return core(c["policy"], context_switch=c["switch"], **more)
 
 
@@ -50,7 +50,7 @@ def simple(*rows: tuple[int, ...], **more: Any) -> list[Any]:
             bcet=row[0],
             period=row[1],
             deadline=row[-1] if len(row) > 2 else row[1],
-            priority=-i,
+            rank=i,
             **more,
         )
         for i, row in enumerate(rows)
@@ -175,7 +175,7 @@ def described_jobs(draw, least_execution=0):
         jobs.append((at, at, execution))
         at += period + gap
     deadline = draw(st.integers(1, 2 * period))
-    return {"period": period, "deadline": deadline, "prio": draw(st.integers(0, 3)), "jobs": jobs}
+    return {"period": period, "deadline": deadline, "rank": draw(st.integers(0, 3)), "jobs": jobs}
 
 
 def as_engine_task(description: dict[str, Any], **more: Any) -> Any:
@@ -186,7 +186,7 @@ def as_engine_task(description: dict[str, Any], **more: Any) -> Any:
         master=description["master"],
         period=description["period"],
         deadline=description["deadline"],
-        priority=description["prio"],
+        rank=description["rank"],
         releases=[j[0] for j in jobs],
         executions=[j[2] for j in jobs],
         **more,
@@ -205,7 +205,7 @@ class TestAgainstNaive:
         for t in tasks:
             t["core"] = t["master"] = data.draw(st.integers(0, len(cores) - 1))
             if cores[t["core"]]["policy"] == "fixed-priority":
-                t["threshold"] = t["prio"] + data.draw(st.integers(0, 2))
+                t["threshold"] = max(t["rank"] - data.draw(st.integers(0, 2)), 0)
         found = run(
             [made_of(c) for c in cores],
             [as_engine_task(t, threshold=t.get("threshold")) for t in tasks],
@@ -226,9 +226,7 @@ class TestAgainstNaive:
                 "keeps": data.draw(st.booleans()),
             }
             for _ in range(masters)
-        ] + [
-            {"policy": "worker", "switch": 0, "by_priority": data.draw(st.booleans())} for _ in range(workers)
-        ]
+        ] + [{"policy": "worker", "switch": 0, "by_rank": data.draw(st.booleans())} for _ in range(workers)]
         tasks = data.draw(st.lists(described_jobs(1), min_size=1, max_size=4))
         made = []
         for t in tasks:
@@ -243,8 +241,8 @@ class TestAgainstNaive:
             extra["give_up"] = data.draw(st.integers(1, t["deadline"] + 2))
             t["on_miss"] = data.draw(st.sampled_from(["hold-last-output", "local-fallback", "stop"]))
             t.update(extra)
-            t["worker_prio"] = data.draw(st.integers(0, 2))
-            made.append(as_engine_task(t, offloaded=True, worker_priority=t["worker_prio"], **extra))
+            t["worker_rank"] = data.draw(st.integers(0, 2))
+            made.append(as_engine_task(t, offloaded=True, worker_rank=t["worker_rank"], **extra))
         found = run([made_of(c) for c in cores], made, 1000, trace=True)
         assert finishes(found) == processors(cores, tasks)
 
@@ -264,7 +262,7 @@ class TestAgainstNaive:
                 "offset": data.draw(st.integers(0, 9)),
                 "jitter": data.draw(st.integers(0, 2 * period)),
                 "deadline": data.draw(st.integers(1, 2 * period)),
-                "priority": data.draw(st.integers(0, 2)),
+                "rank": data.draw(st.integers(0, 2)),
                 "bcet": data.draw(st.integers(0, 3)),
                 "wcet": data.draw(st.integers(3, 5)),
                 "suspension": data.draw(st.sampled_from([0, 4])),
@@ -358,7 +356,7 @@ def _drawn(seed: int, index: int, f: dict[str, int], until: int) -> dict[str, An
         suspend.append((draw(4, k, 0, execution), draw(3, k, 0, f["suspension"])))
         k += 1
         nominal += f["period"] + draw(2, k, 0, f["extra_gap"])
-    described = {"core": 0, "master": 0, "prio": f["priority"], "deadline": f["deadline"], "jobs": jobs}
+    described = {"core": 0, "master": 0, "rank": f["rank"], "deadline": f["deadline"], "jobs": jobs}
     return described | ({"suspend": suspend} if f["suspension"] else {})
 
 
@@ -460,8 +458,8 @@ def test_overflow_is_an_error():
 
 class TestSkippedReleases:
     def test_what_cannot_be_served_is_counted_and_has_no_response(self):
-        long = task(wcet=35, bcet=35, period=100, deadline=100, priority=2)
-        short = task(wcet=1, bcet=1, period=10, deadline=10, priority=1, skip=True)
+        long = task(wcet=35, bcet=35, period=100, deadline=100, rank=0)
+        short = task(wcet=1, bcet=1, period=10, deadline=10, rank=1, skip=True)
         found = run([core()], [long, short], 50, trace=True)
         figures = found["tasks"][1]
         # Due at 0, 10, 20: too late at 35. Those due at 30 and 40 are served.
@@ -473,8 +471,8 @@ class TestSkippedReleases:
         assert set(skipped["start"]) == set(skipped["finish"]) == {-1}
 
     def test_nothing_is_skipped_unless_it_is_asked_for(self):
-        long = task(wcet=35, bcet=35, period=100, deadline=100, priority=2)
-        short = task(wcet=1, bcet=1, period=10, deadline=10, priority=1)
+        long = task(wcet=35, bcet=35, period=100, deadline=100, rank=0)
+        short = task(wcet=1, bcet=1, period=10, deadline=10, rank=1)
         figures = run([core()], [long, short], 50)["tasks"][1]
         assert (figures["jobs"], figures["unserved"], figures["max_response"]) == (5, 0, 36)
 

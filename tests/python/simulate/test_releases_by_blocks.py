@@ -199,7 +199,7 @@ def engines(draw: st.DrawFn) -> tuple[_engine.SimSystem, list[_engine.SimTask]]:
         task.jitter = draw(st.sampled_from([0, 0, 5, 20]))
         task.wcet = draw(st.integers(0, 10))
         task.bcet = draw(st.integers(0, task.wcet))
-        task.priority = draw(st.integers(0, 3))
+        task.rank = draw(st.integers(0, 3))
         task.skip = draw(st.booleans())
         if index and draw(st.booleans()):
             task.arrival = draw(st.integers(0, index - 1)), draw(st.booleans())
