@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from consort.board.recorded import in_nanoseconds, read_ring
 from consort.plan import Plan, PlannedChannel
 from consort.plan.recorded import carried
-from consort.run.plan_image import device_period_ps
 
 TITLE = "devices"
 # The process that plays it: its kind (process.py), and its clock, which counts nanoseconds.
@@ -26,7 +25,7 @@ def written(plan: Plan) -> list[PlannedChannel]:
 
 
 def periods_ns(plan: Plan) -> list[int]:
-    return [device_period_ps(plan, channel) // 1000 for channel in written(plan)]
+    return [channel.messages_apart_ps // 1000 for channel in written(plan)]
 
 
 def blocks_of(plan: Plan, duration_ps: int) -> int:

@@ -179,15 +179,10 @@ def _ring(system: System, writers: Ends, task: str) -> list[str]:
 def _released_by_a_device(
     view: View, system: System, task: str, channel: str, readers: Sequence[str]
 ) -> Problems:
-    """A device's blocks come no closer than the task that they release says of its jobs.
-
-    The channel says how close they come; where it does not, as close as its fastest reader takes them.
-    """
+    """A device's blocks come no closer than the task that they release says of its jobs."""
     own = system.tasks[task].min_interarrival
     given = system.channels[channel].min_interarrival if channel in system.channels else None
-    taking = [system.tasks[reader] for reader in readers if reader in system.tasks]
-    apart = [one.min_interarrival if one.period is None else one.period for one in taking]
-    nearest_apart = given or min((one for one in apart if one is not None), default=None)
+    nearest_apart = system.messages_apart(channel, readers)
     if own is None or nearest_apart is None:
         return
     if nearest_apart >= own:

@@ -7,7 +7,7 @@ A new part of a description is a new model of this package, with its cross-field
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -159,6 +159,16 @@ class System(Sourced):
         if channel.memory is None and DEFAULT_MEMORY in self.platform_description.memories:
             return channel.model_copy(update={"memory": DEFAULT_MEMORY})
         return channel
+
+    def messages_apart(self, channel: str, readers: Iterable[str]) -> Duration | None:
+        """The shortest time between two messages of a device: as described, or else as the fastest task among
+        the channel's readers takes them; None where no task does."""
+        described = self.channels.get(channel)
+        if described is not None and described.min_interarrival is not None:
+            return described.min_interarrival
+        taking = [self.tasks[reader] for reader in readers if reader in self.tasks]
+        times = [one.min_interarrival if one.period is None else one.period for one in taking]
+        return min((time for time in times if time is not None), default=None)
 
     def core_of(self, task: str) -> Core:
         """The core that computes a task."""

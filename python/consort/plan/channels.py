@@ -85,6 +85,7 @@ def _free(system: System, name: str, tasks: Mapping[str, PlannedTask]) -> Planne
     writer, readers = system.writer(name), tuple(system.readers(name))
     assert writer is not None, "a checked channel has a writer"
     implementation = _implementation(described, communication)
+    apart = system.messages_apart(name, readers)
     return PlannedChannel(
         name=name,
         implementation=implementation,
@@ -100,6 +101,7 @@ def _free(system: System, name: str, tasks: Mapping[str, PlannedTask]) -> Planne
         min_interarrival_ps=(
             None if described.min_interarrival is None else described.min_interarrival.picoseconds
         ),
+        messages_apart_ps=0 if writer in tasks or apart is None else apart.picoseconds,
     )
 
 

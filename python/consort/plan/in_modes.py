@@ -194,13 +194,13 @@ def _readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
                     )
             if channel.writer in tasks or channel.min_interarrival_ps is not None:
                 continue
-            fastest = min((made.tasks[r].period_ps for r in channel.readers if r in made.tasks), default=0)
-            first, period = periods.setdefault(name, (mode, fastest))
-            if fastest != period:
+            apart = channel.messages_apart_ps
+            first, period = periods.setdefault(name, (mode, apart))
+            if apart != period:
                 yield refuse(
                     ("modes", mode),
                     f"the device {channel.writer!r} writes {name!r} as often as it is read, each"
-                    f" {Duration.spelled(period)} in {first!r} and {Duration.spelled(fastest)} in this mode;"
+                    f" {Duration.spelled(period)} in {first!r} and {Duration.spelled(apart)} in this mode;"
                     " keep the period, or write 'kind: sporadic'",
                 )
 

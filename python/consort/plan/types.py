@@ -323,7 +323,9 @@ class PlannedChannel:
     flow: int | str | None = None
     """For a subscription: the flow that is asked for."""
     min_interarrival_ps: int | None = None
-    """For a subscription: the shortest time between two messages."""
+    """For a subscription: the shortest time between two messages, as described."""
+    messages_apart_ps: int = field(default=0, metadata=UNWRITTEN)
+    """The same where a device writes it, described or not; 0: no task reads it."""
     exchange_of: str | None = None
     """The offloaded task whose requests or answers it carries."""
     described: bool = field(default=True, metadata=UNWRITTEN)

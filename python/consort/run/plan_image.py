@@ -69,15 +69,6 @@ def acting(plan: Plan) -> list[PlannedDevice]:
     ]
 
 
-def device_period_ps(plan: Plan, channel: PlannedChannel) -> int:
-    """The period at which a device that is only described writes a channel: as often as its messages may
-    come; without a figure, once for each period of its fastest reader. 0: no task reads it."""
-    if channel.min_interarrival_ps is not None:
-        return channel.min_interarrival_ps
-    readers = [plan.tasks[name].period_ps for name in channel.readers if name in plan.tasks]
-    return min(readers, default=0)
-
-
 def write_image(
     plans: ModePlans, described: Mapping[str, Any], duration_ps: int, folder: Path, time_scale: int = 1
 ) -> Path:
@@ -310,10 +301,9 @@ class _Image:
         return {f"{member}.first": first, f"{member}.count": len(rows)}
 
     def _channel(self, channel: PlannedChannel) -> dict[str, Any]:
-        periods = [0]
-        if channel.writer not in self.whole.tasks:
-            # It is one device in all modes: the one whose reader is fastest counts.
-            periods = [device_period_ps(made, channel) for made in self.modes.values()]
+        # It is one device in all modes: the one whose reader is fastest counts.
+        in_modes = (made.channels.get(channel.name) for made in self.modes.values())
+        periods = [one.messages_apart_ps for one in in_modes if one is not None]
         return {
             "device_period": self._ticks(min((period for period in periods if period), default=0)),
             "capacity": channel.capacity or 0,
