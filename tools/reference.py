@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from consort.model.conflicts import ROWS
+from consort.model.exclusions import EXCLUSIONS
 from consort.plan.lacks import LACKS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "together.md"
@@ -20,7 +21,8 @@ HEAD = """\
 # Features that exclude each other
 
 `tools/reference.py --write` makes this page from the tables that Consort reads, in
-`python/consort/model/conflicts.py` and `python/consort/plan/lacks.py`. All other pairs work.
+`python/consort/model/conflicts.py`, `exclusions.py` beside it and `python/consort/plan/lacks.py`. All other
+pairs work.
 
 ## On one core
 
@@ -29,6 +31,14 @@ why it gives none; `consort simulate` and `consort run` go on.
 
 | feature | beside | |
 | --- | --- | --- |
+"""
+ANYWHERE = """
+## In one description
+
+`consort check` refuses the pair, on whatever cores, and `consort check --for TARGET` what is of channels.
+
+| feature | beside |
+| --- | --- |
 """
 TARGETS = """
 ## Features that targets lack
@@ -51,15 +61,17 @@ def joined(rows: Iterable[tuple[str, ...]], column: int) -> list[tuple[str, ...]
 
 def page() -> str:
     pairs = [(row.feature, row.beside, "refused" if row.refused else "no bound") for row in ROWS]
+    anywhere = [(row.feature, row.beside) for row in EXCLUSIONS]
     lacks = [(row.feature, ", ".join(row.targets)) for row in LACKS]
     lines = [
         [f"| {' | '.join(row)} |\n" for row in rows]
         for rows in (
             joined(joined(pairs, 1), 0),
+            joined(joined(anywhere, 1), 0),
             joined(lacks, 0),
         )
     ]
-    return "".join([HEAD, *lines[0], TARGETS, *lines[1]])
+    return "".join([HEAD, *lines[0], ANYWHERE, *lines[1], TARGETS, *lines[2]])
 
 
 if __name__ == "__main__":

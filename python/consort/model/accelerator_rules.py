@@ -7,6 +7,7 @@ from consort.base.problems import nearest
 from consort.model.accelerators import Accelerator, Client
 from consort.model.description import System
 from consort.model.document import Location
+from consort.model.exclusions import excluded
 from consort.model.view import Problems, View, typed
 
 # The keys of a client, by arbitration.
@@ -27,8 +28,7 @@ def check_accelerators(view: View, system: System) -> Problems:
     for task in system.tasks:
         yield from _requests(view, system, task, asked)
     if system.accelerators and system.modes:
-        text = "what clients of accelerators are given is the same in all modes, and a mode changes who asks;"
-        yield from view.say(("accelerators",), f"{text} remove 'modes', or the accelerators", at_key=True)
+        yield from view.say(("accelerators",), excluded("accelerators", "modes"), at_key=True)
     serving: dict[str, str] = {}
     for name, given in system.accelerators.items():
         yield from _core(view, system, name, given, serving)

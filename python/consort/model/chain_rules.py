@@ -7,6 +7,7 @@ from consort.base.problems import nearest
 from consort.model.channel_rules import ends_of, free_channels, misspelt_in
 from consort.model.description import System
 from consort.model.document import Location
+from consort.model.exclusions import excluded
 from consort.model.view import Problems, View, typed
 
 
@@ -25,8 +26,7 @@ def _chains(view: View, system: System) -> Problems:
             described = system.tasks.get(task)
             sporadic = described is not None and described.min_interarrival is not None
             if sporadic and chain.communication == "let":
-                text = f"logical execution time needs periodic tasks, and {task!r} is sporadic; write"
-                yield from view.say(place, f"{text} 'communication: implicit'")
+                yield from view.say(place, excluded("communication: let", "min_interarrival", task=task))
         for key, limit in (("reaction", chain.reaction), ("age", chain.age)):
             if limit is not None and limit.value == 0:
                 yield from view.say((*here, key), f"the {key} is 0; more than 0 is needed")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from consort.model.channel_rules import bindings
 from consort.model.description import System
 from consort.model.document import Location
+from consort.model.exclusions import excluded
 from consort.model.sources import DEVICE_FORMS, READ_FORMS, WRITTEN_FORMS
 from consort.model.view import Problems, View, typed
 
@@ -91,8 +92,7 @@ def _loop(
             yield from view.say(place, f"{text} and writes it; give the data on through a channel")
     task_of = system.tasks[first]
     if task_of.min_interarrival is not None:
-        text = f"a plant advances with the periods of its task, and {first!r} is sporadic; write 'period'"
-        yield from view.say(readers[first], text)
+        yield from view.say(readers[first], excluded("a plant", "min_interarrival", task=first))
     step, period = system.devices[name].period, task_of.period
     if step is not None and period is not None and step.value and period.value % step.value:
         text = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from consort.model.description import System
 from consort.model.document import Location
+from consort.model.exclusions import excluded
 from consort.model.quantities import Duration
 from consort.model.spacing import MOST_DISTANCES, kept_without_jitter
 from consort.model.task import Task
@@ -19,8 +20,7 @@ def distances_fit(view: View, system: System) -> Problems:
         key = "min_distances" if task.burst is None else "burst"
         place: Location = ("tasks", name, key)
         if task.burst is not None and task.min_distances:
-            text = "the distances of a burst follow from it; remove 'burst', or 'min_distances'"
-            yield from view.say(place, text, at_key=True)
+            yield from view.say(place, excluded("burst", "min_distances"), at_key=True)
             continue
         count = len(task.distances)
         if count > MOST_DISTANCES:
@@ -33,14 +33,9 @@ def distances_fit(view: View, system: System) -> Problems:
         yield from _in_order(view, name, task)
         yield from _beside_the_period(view, name, task, place)
         if task.execution == "three-phase":
-            text = f"a three-phase task is released by a least distance only; remove {key!r}, and write the"
-            yield from view.say(place, f"{text} shortest one as 'min_interarrival'", at_key=True)
+            yield from view.say(place, excluded(key, "three-phase tasks", key=key), at_key=True)
         if system.modes:
-            text = (
-                "where modes change, nothing says how close the last release of one mode and the first of the"
-            )
-            text += f" next may come; remove {key!r}, or 'modes'"
-            yield from view.say(place, text, at_key=True)
+            yield from view.say(place, excluded(key, "modes", key=key), at_key=True)
 
 
 def _in_order(view: View, name: str, task: Task) -> Problems:

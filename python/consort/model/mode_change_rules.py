@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from consort.base.problems import nearest
 from consort.model.description import System
 from consort.model.document import Location
+from consort.model.exclusions import excluded
 from consort.model.fail_over_rules import check_fail_over
 from consort.model.mode_changes import ModeChanges
 from consort.model.quantities import Duration
@@ -115,14 +116,11 @@ def _tasks(view: View, system: System, changes: ModeChanges, modes: dict[str, di
 def _kept_out(task: Task) -> Iterator[tuple[str, str]]:
     """Features that a task cannot have if modes change, each with the key that states it."""
     if task.execution == "three-phase":
-        text = "three-phase cores run one table of slots, which no change of mode replaces; write local"
-        yield "execution", text + " or offloaded, or remove 'mode_changes'"
+        yield "execution", excluded("three-phase tasks", HERE)
     if task.arrival is not None:
-        text = "where modes change, tasks are released by time: the blocks of a channel would not be counted"
-        yield "arrival", text + " in the modes in which the task rests; write 'min_interarrival' only"
+        yield "arrival", excluded("arrival", HERE)
     if task.on_miss == "stop":
-        text = "where modes change, no task stops the run: a change to a safe mode takes its place; write"
-        yield "on_miss", text + " hold-last-output or local-fallback"
+        yield "on_miss", excluded("on_miss: stop", HERE)
 
 
 def _supply(view: View, system: System, cores: Sequence[str], said: set[str]) -> Problems:
@@ -130,5 +128,4 @@ def _supply(view: View, system: System, cores: Sequence[str], said: set[str]) ->
         entry = system.scheduling_entry(core)
         if entry is not None and entry not in said and system.scheduling[entry].supply is not None:
             said.add(entry)
-            text = f"{core!r} has tasks of modes that change, which takes whole cores; remove 'supply', or"
-            yield from view.say(("scheduling", entry, "supply"), f"{text} 'mode_changes'")
+            yield from view.say(("scheduling", entry, "supply"), excluded("supply", HERE, core=core))

@@ -13,6 +13,7 @@ from consort.model.costs import MODES, Cost, TimeByExecution, cost_on
 from consort.model.description import System
 from consort.model.distance_rules import distances_fit
 from consort.model.document import Location
+from consort.model.exclusions import excluded
 from consort.model.lay import processors_elsewhere
 from consort.model.platform import Platform, Scratchpad
 from consort.model.quantities import Duration, Size
@@ -92,7 +93,7 @@ def _cost_where_placed(view: View, name: str, task: Task, core: str, processor: 
 def _sporadic(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         if task.min_interarrival is not None and task.offset.value > 0:
-            text = "a sporadic task comes when it comes and has no offset; remove 'offset', or write 'period'"
+            text = excluded("offset", "min_interarrival")
             yield from view.say(("tasks", name, "offset"), text, at_key=True)
 
 

@@ -16,8 +16,9 @@ def releasing(plan: Plan, task: str) -> PlannedChannel | None:
     return channel if channel is not None and channel.writer in plan.tasks else None
 
 
-def not_followed(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Tasks whose releases by other tasks' blocks simulated and virtual time do not follow, and why."""
+def not_followed(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Tasks whose releases by other tasks' blocks simulated and virtual time do not follow, the channels, and
+    why."""
     for task in plan.tasks:
         channel = releasing(plan, task)
         if channel is None:
@@ -30,8 +31,4 @@ def not_followed(plan: Plan) -> Iterator[tuple[str, str]]:
         elif link_of(plan, channel) is not None:
             why = f"its blocks come over the link {channel.memory!r}, which is simulated after all jobs"
         if why is not None:
-            yield (
-                task,
-                f"no job is released by blocks of {channel.name!r} in simulated or virtual time: {why};"
-                " write 'min_interarrival' only",
-            )
+            yield task, channel.name, why

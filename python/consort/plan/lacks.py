@@ -126,8 +126,8 @@ def _changes(plan: Plan) -> Iterator[Found]:
 
 
 def _not_followed(plan: Plan) -> Iterator[Found]:
-    for name, why in not_followed(plan):
-        yield Found(("tasks", name, "arrival"), {"why": why})
+    for name, channel, why in not_followed(plan):
+        yield Found(("tasks", name, "arrival"), {"channel": channel, "why": why})
 
 
 def _released_by_devices(plan: Plan) -> Iterator[Found]:
@@ -347,7 +347,12 @@ LACKS: tuple[Lack, ...] = (
         for target, whose in ((KERNEL, "the kernel's"), (BOARD, "a board's"))
     ),
     Lack("arrival", (BOARD,), "a board's cores release by their clocks, and by no block"),
-    Lack("arrival of blocks that are not followed", (VIRTUAL, SIMULATION), "{why}"),
+    Lack(
+        "arrival of blocks that are not followed",
+        (VIRTUAL, SIMULATION),
+        "no job is released by blocks of {channel!r} in simulated or virtual time: {why}; write"
+        " 'min_interarrival' only",
+    ),
     Lack(
         "arrival of a device's blocks",
         (VIRTUAL,),

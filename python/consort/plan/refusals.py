@@ -9,6 +9,7 @@ from itertools import pairwise
 from consort.base.errors import BadInput
 from consort.model import Duration, System
 from consort.model.document import Location
+from consort.model.exclusions import excluded
 from consort.model.kinds import STAND_IN
 from consort.plan.channels import chains_through
 from consort.plan.in_virtual_time import virtual_problems
@@ -117,17 +118,14 @@ class _Refusals:
                 key = "implementation" if given.implementation is not None else "kind"
                 yield self._at(
                     (*here, key),
-                    f"under logical execution time a channel is a ring of versions, each read from its"
-                    f" writer's deadline on, and no {channel.implementation}; write 'kind: sporadic' without"
-                    " 'implementation', or make its chains implicit",
+                    excluded(
+                        "communication: let", channel.implementation, implementation=channel.implementation
+                    ),
                 )
             if channel.implementation in ("queue", "mailbox") and len(channel.readers) > 1:
+                names = {"implementation": channel.implementation, "readers": " and ".join(channel.readers)}
                 yield self._at(
-                    here,
-                    f"a block of a {channel.implementation} is taken out by one reader, and here are"
-                    f" {' and '.join(channel.readers)}; give each a channel of its own, or write"
-                    " 'kind: sporadic'",
-                    at_key=True,
+                    here, excluded(channel.implementation, "several readers", **names), at_key=True
                 )
             if channel.communication == "let" and channel.writer not in self.plan.tasks:
                 yield self._at(
@@ -153,7 +151,8 @@ class _Refusals:
         }
         if len(set(chosen.values())) > 1:
             here = ", ".join(f"{kind} ({core})" for core, kind in chosen.items())
-            yield self._at(("scheduling",), f"one DMA engine has one arbitration; here are {here}")
+            text = excluded("arbitration: tdma", "arbitration: round-robin", cores=here)
+            yield self._at(("scheduling",), text)
 
     def _links(self) -> Iterator[BadInput]:
         yield from link_problems(self.plan, self.target, self._at)
