@@ -374,33 +374,68 @@ Numbers are of [theorems](../explanation/analyses.md).
 | key | unit | without it | analyze | simulate | virtual | linux | board | kernel | theorem, page |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
-_PARTS = {"System": "", "Task": "tasks.*", "Channel": "channels.*", "Chain": "chains.*", "Run": "run"}
-_PARTS |= {"Scheduling": "scheduling.*", "Mode": "modes.*", "ModeChanges": "mode_changes"}
-_PARTS |= {
+# Where a description has the parts of the schema.
+_PARTS = {
+    "System": "",
     "Target": "targets.*",
-    "SystemDevice": "devices.*",
+    "Task": "tasks.*",
+    "Types": "tasks.*.types",
+    "Burst": "tasks.*.burst",
+    "Footprint": "tasks.*.footprint",
+    "Dispatch": "tasks.*.dispatch",
+    "Section": "tasks.*.sections.*",
+    "Asked": "tasks.*.requests",
+    "CacheSets": "tasks.*.cache_sets",
+    "Accesses": "tasks.*.accesses",
+    "RemoteState": "tasks.*.remote_state",
+    "FileInput": "inputs of a file",
+    "Column": "inputs of a file, columns.*",
+    "FunctionInput": "inputs of a function",
+    "Golden": "tasks.*.golden",
     "Resource": "resources.*",
     "Accelerator": "accelerators.*",
+    "Operation": "accelerators.*.operations.*",
+    "Client": "accelerators.*.clients.*",
+    "Channel": "channels.*",
+    "SystemDevice": "devices.*",
+    "Chain": "chains.*",
+    "Scheduling": "scheduling.*",
+    "Cache": "scheduling.*.cache",
+    "Bandwidth": "scheduling.*.bandwidth",
+    "Supply": "scheduling.*.supply",
+    "Mode": "modes.*",
+    "Override": "modes.*.overrides.*",
+    "ModeChanges": "mode_changes",
+    "FailOver": "mode_changes.fail_over",
+    "ModeAsker": "mode_changes.asked_by",
+    "ModeRequest": "mode_changes.requests",
+    "Run": "run",
+    "TimeByExecution": "a time by execution",
+    "EnergyByExecution": "an energy by execution",
+    "Figure_Duration_": "a time with its source",
+    "Figure_Size_": "a size with its source",
+    "Figure_Energy_": "an energy with its source",
+    "Figure_DataRate_": "a rate with its source",
 }
+
+
+def _named(row: Row) -> str:
+    part = _PARTS[row.keys[0].partition(".")[0]]
+    names = ", ".join(f"`{key.partition('.')[2]}`" for key in row.keys)
+    where = part if " " in part else f"`{part}`"  # a path has stars, which are emphasis else
+    return f"{where}: {names}" if part else names
 
 
 def page() -> str:
     """The text of docs/reference/meanings.md."""
     lines = []
-    for row in ROWS:
-        part = row.keys[0].partition(".")[0]
-        names = ", ".join(f"`{key.partition('.')[2]}`" for key in row.keys)
-        where = _PARTS.get(part, part)
-        cells = " | ".join(CELLS[cell] for cell in row.cells)
-        lines.append(
-            f"| {f'{where}: ' if where else ''}{names} | {row.unit or '–'} | {row.absent} | {cells}"
-            f" | {row.explained} |"
-        )
     reasons: dict[str, list[str]] = {}
     for row in ROWS:
+        cells = " | ".join(CELLS[cell] for cell in row.cells)
+        lines.append(f"| {_named(row)} | {row.unit or '–'} | {row.absent} | {cells} | {row.explained} |")
         if row.why:
-            reasons.setdefault(row.why, []).extend(f"`{key.partition('.')[2]}`" for key in row.keys)
-    said = [f"- {', '.join(dict.fromkeys(names))}: {why}" for why, names in reasons.items()]
+            reasons.setdefault(row.why, []).append(_named(row))
+    said = [f"- {'; '.join(names)}. {why}" for why, names in reasons.items()]
     return _HEAD + "\n".join(lines) + "\n\n## Why rows differ\n\n" + "\n".join(said) + "\n"
 
 
