@@ -7,22 +7,24 @@
 // something is wrong.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using Word = std::uint64_t;
-constexpr unsigned kStates = 4;  // looked at together: each has 64 lanes, one for a choice
-using Vector = Word __attribute__((vector_size(8 * kStates)));
+constexpr unsigned kWords = 8;  // evaluated together: 64 lanes in each, one for a state and a choice
+constexpr unsigned kLanes = 64 * kWords;
+using Vector = Word __attribute__((vector_size(8 * kWords)));
 
 [[noreturn]] void stop(const std::string& why) {
     std::fprintf(stderr, "explore: %s\n", why.c_str());
@@ -81,6 +83,41 @@ struct Graph {
             if (text[0] == 'i') input_names.at(index) = text.substr(space + 1);
             if (text[0] == 'o') output_names.at(index) = text.substr(space + 1);
         }
+    }
+    // Puts the latches on which `outputs` depend first, and gives the gates on which they depend.
+    std::vector<std::uint32_t> first_those_of(const std::vector<unsigned>& outputs,
+                                              unsigned& latches_of_them) {
+        const std::uint32_t gates_from = inputs + latches + 1;
+        std::vector<bool> needed(gates_from + ands.size());
+        for (const unsigned i : outputs) needed[out[i] >> 1] = true;
+        std::vector<std::uint32_t> gates;
+        for (auto i = static_cast<std::uint32_t>(ands.size()); i-- != 0;) {
+            if (!needed[gates_from + i]) continue;
+            gates.push_back(i);
+            needed[ands[i].left >> 1] = true;
+            needed[ands[i].right >> 1] = true;
+        }
+        std::reverse(gates.begin(), gates.end());
+        std::vector<unsigned> order;
+        for (const bool wanted : {true, false}) {
+            for (unsigned i = 0; i < latches; ++i) {
+                if (needed[inputs + 1 + i] == wanted) order.push_back(i);
+            }
+            if (wanted) latches_of_them = static_cast<unsigned>(order.size());
+        }
+        std::vector<std::uint32_t> place(latches);
+        for (unsigned i = 0; i < latches; ++i) place[order[i]] = i;
+        const auto moved = [&](std::uint32_t literal) {
+            const std::uint32_t node = literal >> 1;
+            if (node <= inputs || node >= gates_from) return literal;
+            return 2 * (inputs + 1 + place[node - inputs - 1]) + (literal & 1);
+        };
+        for (auto& gate : ands) gate = {moved(gate.left), moved(gate.right)};
+        for (auto& literal : out) literal = moved(literal);
+        std::vector<std::uint32_t> next_of(latches);
+        for (unsigned i = 0; i < latches; ++i) next_of[place[i]] = moved(next[i]);
+        next = next_of;
+        return gates;
     }
     // Outputs NAME or NAME[0], NAME[1], ...
     [[nodiscard]] std::vector<unsigned> named(const std::string& name) const {
@@ -157,7 +194,7 @@ class Known {
 
 int main(int argc, char** argv) {
     if (argc < 4) stop("usage: explore FILE.aig CHOICES MOST-STATES [INPUT=VALUE...]");
-    const Graph graph(argv[1]);
+    Graph graph(argv[1]);
     const unsigned choices = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
     const std::size_t most = std::strtoull(argv[3], nullptr, 10);
     if (choices < 1 || choices > 64) stop("1 to 64 choices");
@@ -165,31 +202,30 @@ int main(int argc, char** argv) {
     const auto legal = graph.named("legal");
     const auto bad = graph.named("bad");
     const auto progress = graph.named("progress");
+    // Few of the choices are legal in most states, and few gates say which: these are evaluated first.
+    unsigned legal_latches = 0;
+    const auto legal_gates = graph.first_those_of(legal, legal_latches);
 
-    std::vector<Vector> value(graph.inputs + graph.latches + graph.ands.size() + 1);
+    const std::size_t gates_from = graph.inputs + graph.latches + 1;
+    std::vector<Vector> value(gates_from + graph.ands.size());
     const auto get = [&](std::uint32_t literal) {
         return value[literal >> 1] ^ (Vector{} - Word{literal & 1});
     };
     const auto evaluate = [&] {
-        std::size_t at = graph.inputs + graph.latches + 1;
+        std::size_t at = gates_from;
         for (const auto& gate : graph.ands) value[at++] = get(gate.left) & get(gate.right);
     };
-    std::vector<int> choice_bit(graph.inputs, -1);
+    std::vector<std::pair<unsigned, unsigned>> choice_bits;  // input, bit
     int reset = -1;
     for (unsigned i = 0; i < graph.inputs; ++i) {
         const auto& name = graph.input_names[i];
         if (name == "rst_n") reset = static_cast<int>(i);
-        if (name == "choice") choice_bit[i] = 0;
-        if (name.rfind("choice[", 0) == 0) choice_bit[i] = std::atoi(name.c_str() + 7);
+        if (name == "choice") choice_bits.emplace_back(i, 0);
+        if (name.rfind("choice[", 0) == 0) {
+            choice_bits.emplace_back(i, static_cast<unsigned>(std::atoi(name.c_str() + 7)));
+        }
     }
     if (reset < 0) stop("no input rst_n");
-    for (unsigned i = 0; i < graph.inputs; ++i) {
-        Word lanes = 0;
-        for (unsigned lane = 0; lane < choices; ++lane) {
-            if (choice_bit[i] >= 0 && (lane >> choice_bit[i] & 1) != 0) lanes |= Word{1} << lane;
-        }
-        value[i + 1] = Vector{} + lanes;
-    }
     for (int a = 4; a < argc; ++a) {
         const std::string word = argv[a];
         const auto equals = word.find('=');
@@ -206,24 +242,40 @@ int main(int argc, char** argv) {
         }
         if (!found) stop("no input " + name);
     }
-    const auto set_state = [&](unsigned k, const Word* state) {
-        for (unsigned i = 0; i < graph.latches; ++i) {
-            value[graph.inputs + 1 + i][k] = Word{0} - (state[i / 64] >> (i % 64) & 1);
-        }
-    };
-    // The state after, of each lane: words[lane * words + w].
-    std::vector<Word> after(64 * words);
-    const auto collect = [&](unsigned k) {
+
+    // Lane i is the state at states + at[i] * words; of `latches` the first ones.
+    std::vector<std::uint32_t> at(kLanes);
+    std::vector<std::uint8_t> chosen(kLanes);
+    const auto load = [&](const Word* states, unsigned lanes, unsigned latches) {
         std::array<Word, 64> block{};
-        for (std::size_t w = 0; w < words; ++w) {
-            for (unsigned i = 0; i < 64; ++i) {
-                const std::size_t latch = 64 * w + i;
-                block[i] = latch < graph.latches ? get(graph.next[latch])[k] : 0;
+        for (unsigned k = 0; 64 * k < lanes; ++k) {
+            for (std::size_t w = 0; 64 * w < latches; ++w) {
+                for (unsigned lane = 0; lane < 64; ++lane) {
+                    const unsigned i = 64 * k + lane;
+                    block[lane] = i < lanes ? states[at[i] * words + w] : 0;
+                }
+                transpose(block);
+                const auto here = std::min<std::size_t>(64, latches - 64 * w);
+                for (unsigned i = 0; i < here; ++i) value[graph.inputs + 1 + 64 * w + i][k] = block[i];
             }
-            transpose(block);
-            for (unsigned lane = 0; lane < choices; ++lane) after[lane * words + w] = block[lane];
         }
     };
+    // The state after, of each lane: after[lane * words + w].
+    std::vector<Word> after(kLanes * words);
+    const auto collect = [&](unsigned lanes) {
+        std::array<Word, 64> block{};
+        for (unsigned k = 0; 64 * k < lanes; ++k) {
+            for (std::size_t w = 0; w < words; ++w) {
+                for (unsigned i = 0; i < 64; ++i) {
+                    const std::size_t latch = 64 * w + i;
+                    block[i] = latch < graph.latches ? get(graph.next[latch])[k] : 0;
+                }
+                transpose(block);
+                for (unsigned lane = 0; lane < 64; ++lane) after[(64 * k + lane) * words + w] = block[lane];
+            }
+        }
+    };
+    const auto bit = [&](const Vector& of, unsigned lane) { return of[lane / 64] >> (lane % 64) & 1; };
 
     // The knowledge of each state: how it was first reached, and where choice 0 leads.
     struct Way {
@@ -234,19 +286,18 @@ int main(int argc, char** argv) {
     std::vector<Way> ways;
     std::vector<std::uint32_t> calm;
     std::vector<std::uint8_t> calm_progress;
-    std::deque<std::vector<Word>> waiting;
+    std::vector<Word> waiting, later;  // states of a depth, and of the next one
     std::uint64_t transitions = 0;
-    std::size_t widest = 0;
+    std::size_t widest = 0, depth = 0;
 
-    std::vector<Word> zero(words, 0);
-    for (unsigned k = 0; k < kStates; ++k) set_state(k, zero.data());
-    value[static_cast<std::size_t>(reset) + 1] = Vector{};
+    waiting.assign(words, 0);
+    load(waiting.data(), 1, graph.latches);
     evaluate();
-    collect(0);
+    collect(1);
     value[static_cast<std::size_t>(reset) + 1] = Vector{} - Word{1};
     known.find(key_of(after.data(), words));
     ways.push_back({0, 0});
-    waiting.emplace_back(after.begin(), after.begin() + static_cast<long>(words));
+    waiting.assign(after.begin(), after.begin() + static_cast<long>(words));
 
     const auto path = [&](std::uint32_t state) {
         std::string text;
@@ -267,46 +318,81 @@ int main(int argc, char** argv) {
         return 1;
     };
 
-    for (std::uint32_t first = 0; !waiting.empty();) {
-        const unsigned now = static_cast<unsigned>(std::min<std::size_t>(kStates, waiting.size()));
-        widest = std::max(widest, waiting.size());
-        for (unsigned k = 0; k < now; ++k) set_state(k, waiting[k].data());
-        waiting.erase(waiting.begin(), waiting.begin() + now);
-        evaluate();
-        for (unsigned k = 0; k < now; ++k) {
-            const std::uint32_t state = first + k;
-            Word may = ~Word{0} >> (64 - choices);
-            for (const unsigned i : legal) may &= get(graph.out[i])[k];
-            if ((may & 1) == 0) stop("choice 0 has to be legal always");
-            for (unsigned b = 0; b < bad.size(); ++b) {
-                const Word found = get(graph.out[bad[b]])[k] & may;
-                if (found != 0) return wrong(graph.output_names[bad[b]], state);
+    std::vector<Word> may;  // of each state that waits
+    for (std::uint32_t first = 0; !waiting.empty(); ++depth) {
+        const std::size_t here = waiting.size() / words;
+        widest = std::max(widest, here);
+        later.clear();
+        may.assign(here, 0);
+        for (std::size_t from = 0; from < here; from += kLanes) {
+            const auto lanes = static_cast<unsigned>(std::min<std::size_t>(kLanes, here - from));
+            for (unsigned i = 0; i < lanes; ++i) at[i] = static_cast<std::uint32_t>(from + i);
+            load(waiting.data(), lanes, legal_latches);
+            for (unsigned choice = 0; choice < choices; ++choice) {
+                for (const auto& [input, place] : choice_bits)
+                    value[input + 1] = Vector{} - Word{choice >> place & 1};
+                for (const auto i : legal_gates) {
+                    const auto& gate = graph.ands[i];
+                    value[gates_from + i] = get(gate.left) & get(gate.right);
+                }
+                Vector allowed = ~Vector{};
+                for (const unsigned i : legal) allowed &= get(graph.out[i]);
+                for (unsigned i = 0; i < lanes; ++i) {
+                    may[from + i] |= bit(allowed, i) << choice;
+                    if (choice == 0 && may[from + i] == 0) stop("choice 0 has to be legal always");
+                }
             }
-            std::uint8_t happens = 0;
-            for (unsigned p = 0; p < progress.size(); ++p) {
-                happens = static_cast<std::uint8_t>(happens | (get(graph.out[progress[p]])[k] & 1) << p);
+        }
+        // Each state with each choice that it may take.
+        for (std::size_t next = 0; next < here;) {
+            unsigned lanes = 0;
+            while (next < here && lanes < kLanes) {
+                for (; may[next] != 0 && lanes < kLanes; ++lanes) {
+                    at[lanes] = static_cast<std::uint32_t>(next);
+                    chosen[lanes] = static_cast<std::uint8_t>(std::countr_zero(may[next]));
+                    may[next] &= may[next] - 1;
+                }
+                if (may[next] == 0) ++next;
             }
-            collect(k);
-            for (unsigned lane = 0; lane < choices; ++lane) {
-                if ((may >> lane & 1) == 0) continue;
+            load(waiting.data(), lanes, graph.latches);
+            for (const auto& [input, place] : choice_bits) {
+                Vector lanes_of{};
+                for (unsigned i = 0; i < lanes; ++i)
+                    lanes_of[i / 64] |= Word{chosen[i] >> place & 1U} << i % 64;
+                value[input + 1] = lanes_of;
+            }
+            evaluate();
+            for (unsigned i = 0; i < lanes; ++i) {
+                for (const unsigned b : bad) {
+                    if (bit(get(graph.out[b]), i) != 0) return wrong(graph.output_names[b], first + at[i]);
+                }
+            }
+            collect(lanes);
+            for (unsigned i = 0; i < lanes; ++i) {
                 ++transitions;
-                const Word* to = &after[lane * words];
+                const Word* to = &after[i * words];
                 const auto [number, is_new] = known.find(key_of(to, words));
                 if (is_new) {
-                    ways.push_back({state, static_cast<std::uint8_t>(lane)});
-                    waiting.emplace_back(to, to + words);
+                    ways.push_back({first + at[i], chosen[i]});
+                    later.insert(later.end(), to, to + words);
                 }
-                if (lane == 0) {
+                if (chosen[i] == 0) {
+                    std::uint8_t happens = 0;
+                    for (unsigned p = 0; p < progress.size(); ++p)
+                        happens =
+                            static_cast<std::uint8_t>(happens | bit(get(graph.out[progress[p]]), i) << p);
                     calm.push_back(number);
                     calm_progress.push_back(happens);
                 }
             }
         }
-        first += now;
+        first += static_cast<std::uint32_t>(here);
+        std::swap(waiting, later);
         if (known.size() > most) {
             std::printf(
-                "{\"verdict\": \"more states than allowed\", \"states\": %zu, \"transitions\": %llu}\n",
-                known.size(), static_cast<unsigned long long>(transitions));
+                "{\"verdict\": \"more states than allowed\", \"states\": %zu, \"transitions\": %llu, "
+                "\"depth\": %zu}\n",
+                known.size(), static_cast<unsigned long long>(transitions), depth + 1);
             return 1;
         }
     }
@@ -339,8 +425,8 @@ int main(int argc, char** argv) {
     std::printf(
         "{\"verdict\": \"holds\", \"states\": %zu, \"transitions\": %llu, \"latches\": %u, \"gates\": %zu, "
         "\"widest\": %zu, "
-        "\"circles\": %u, \"longest_circle\": %zu}\n",
+        "\"depth\": %zu, \"circles\": %u, \"longest_circle\": %zu}\n",
         known.size(), static_cast<unsigned long long>(transitions), graph.latches, graph.ands.size(), widest,
-        circles, longest);
+        depth, circles, longest);
     return 0;
 }
