@@ -13,9 +13,14 @@ from consort.base.errors import BadInput
 from consort.base.files import LARGEST_DESCRIPTION, read_bytes
 from consort.base.problems import closest
 from consort.exchange.report import Report
+from consort.model import Duration
 
 # An event without a value, which rt-app's tool completes: after a brace or a comma, before one of them.
 _VALUELESS = re.compile(r'([{,]\s*)("(?:suspend|yield)\d*")(?=\s*[,}])')
+
+
+# What Linux grants a job of SCHED_DEADLINE at least [ps].
+_LEAST_BUDGET = 1_024_000
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -287,7 +292,23 @@ class Reader:
                         "CPUs of a phase", name, "the thread's, or of the first phase with some"
                     )
         thread.phases = joined(thread.phases)
+        if thread.policy == "SCHED_DEADLINE":
+            self._admitted(thread, place)
         return thread
+
+    def _admitted(self, thread: Thread, place: str) -> None:
+        """Refuses what Linux does (EINVAL). Without a dl-period rt-app takes the runtime, without a
+        dl-deadline the period."""
+        period = thread.dl_period or thread.budget
+        deadline = thread.deadline or period
+        each = f"{Duration(thread.budget)} within {Duration(deadline)} each {Duration(period)}"
+        if thread.budget < _LEAST_BUDGET:
+            text = f"Linux takes no reservation of less than {Duration(_LEAST_BUDGET)}, and this is {each}"
+            raise self.bad(f"{place}.dl-runtime", text)
+        if thread.budget > deadline:
+            raise self.bad(f"{place}.dl-runtime", f"Linux takes none above 'dl-deadline', and this is {each}")
+        if deadline > period:
+            raise self.bad(f"{place}.dl-deadline", f"Linux takes none above 'dl-period', and this is {each}")
 
     def _old_form(self, pairs: _Pairs, thread: Thread, place: str) -> Phase:
         """A thread as rt-app took it before it had events: an execution time in each period."""

@@ -361,7 +361,10 @@ def test_what_is_json_already_stays(data: dict[str, Any]) -> None:
             '{"tasks": {"a": {"run": 1, "policy": "SCHED_FIFO", "priority": 9}}}',
             "tasks.a: runs without a pause under SCHED_FIFO: no thread of a lower priority would ever run",
         ),
-        ('{"tasks": {"a": {"run": 1, "policy": "SCHED_DEADLINE"}}}', "give it a 'dl-period', or a timer"),
+        (
+            '{"tasks": {"a": {"run": 1, "policy": "SCHED_DEADLINE", "dl-runtime": 10}}}',
+            "give it a 'dl-period', or a timer",
+        ),
         ('{"tasks": {"a": {"run": 1, "resume"}}}', "is no JSON"),
         ('{"tasks": {"a": {"run": 1, "resume": ""}}}', "tasks.a.resume: '' is no name of a thread"),
         ('{"tasks": {"a": {"phases": {"p": {"run": 1, "loop": "x"}}}}}', "phases.p.loop: 'x' is no whole"),
@@ -459,6 +462,34 @@ def test_a_budget_that_is_enough_is_left_out(tmp_path: Path) -> None:
     imported = read(tmp_path, DEADLINE % (2000, 10000))
     assert imported.system is not None and imported.system["tasks"]["grip"]["wcet"] == "2ms"
     assert [what for what, _ in imported.report.left_out] == ["dl-runtime"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ('"dl-runtime": 0, "dl-period": 10000', "dl-runtime: Linux takes no reservation of less than 1024ns"),
+        ('"dl-runtime": 1, "dl-period": 10000', "and this is 1us within 10ms each 10ms"),
+        ('"dl-period": 10000', "dl-runtime: Linux takes no reservation of less than 1024ns"),
+        (
+            '"dl-runtime": 3000, "dl-period": 10000, "dl-deadline": 2999',
+            "dl-runtime: Linux takes none above 'dl-d",
+        ),
+        ('"dl-runtime": 3000, "dl-period": 2000', "and this is 3ms within 2ms each 2ms"),
+        (
+            '"dl-runtime": 3000, "dl-period": 10000, "dl-deadline": 10001',
+            "dl-deadline: Linux takes none above 'dl-p",
+        ),
+        # Without a period the runtime is taken.
+        ('"dl-runtime": 3000, "dl-deadline": 4000', "and this is 3ms within 4ms each 3ms"),
+    ],
+)
+def test_a_reservation_that_linux_refuses_is_refused(tmp_path: Path, given: str, message: str) -> None:
+    text = (
+        '{"tasks": {"a": {"policy": "SCHED_DEADLINE", %s, "run": 2, "timer": {"ref": "u", "period": 10000}}}}'
+    )
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, text % given)
+    assert "load.json: tasks.a.dl-" in str(caught.value) and message in str(caught.value)
 
 
 FOUR = """\
