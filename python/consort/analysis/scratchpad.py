@@ -45,11 +45,16 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
     plan = plan_of(subject)
     planned = plan.cores[core]
     check_together(plan, core)
+    figures = Figures(plan)
+    for one in plan.three_phase_cores:
+        if _found_from_moves(plan, one):
+            # The round has every core's slot in it, and this one is as long as all that its tasks move.
+            for name in plan.cores[one].tasks:
+                figures.moves(name)
     if planned.slot is None:
         raise NotAnalysable(f"scheduling.{core}.slot: {planned.slot_missing}")
     arbitration = planned.slot.arbitration
     share = DmaShare(planned.slot.length_ps, planned.slot.round_ps)
-    figures = Figures(plan)
     switch, late = figures.context_switch(core), figures.lateness(core)
     used = [switch.used, late.used]
     tasks = []
@@ -71,6 +76,13 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
             )
         )
     return ThreePhaseCore(core, tuple(tasks), share, METHODS[arbitration], joined(*used))
+
+
+def _found_from_moves(plan: Plan, core: str) -> bool:
+    """True if a core's slot was not given: it is as long as the core's longest known load or unload."""
+    slot = plan.cores[core].slot
+    longest = [max(moved(plan, name) or (0, 0)) for name in plan.cores[core].tasks]
+    return slot is None or slot.length_ps == max(longest, default=0)
 
 
 def carried(subject: System | Plan, core: str) -> tuple[Used, ...]:

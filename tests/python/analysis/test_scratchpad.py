@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from consort.analysis.lacking import held
 from consort.analysis.scratchpad import NotAnalysable, bound_three_phase, core_of, slot_of
 from consort.analysis.system import response_times
+from consort.base.errors import Held
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.plan import plan
 
@@ -141,7 +143,7 @@ def test_jitter_lengthens_the_bound():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"tasks__canrdr__footprint": None}, r"scheduling.app-0.slot: to find the slot, canrdr needs"),
+        ({"tasks__canrdr__footprint": None}, r"tasks.canrdr.footprint.: write it"),
         ({"tasks__canrdr__deadline": "25ms"}, "takes no deadline above the period"),
     ],
 )
@@ -200,6 +202,35 @@ def on(dmas: dict[str, Any], **task: Any) -> System:
 def test_a_slot_that_is_given_is_no_bound_without_what_it_carries(dmas, task, missing):
     (bound,) = response_times(on(dmas, **task))
     assert (bound.response, bound.missing) == (None, (missing,))
+
+
+@pytest.mark.parametrize("arbitration", ["tdma", "round-robin"])
+@pytest.mark.parametrize(
+    ("lacks", "missing"),
+    [({"footprint": None}, "tasks.a.footprint"), ({"footprint": {"data": "1KiB"}}, "tasks.a.footprint.code")],
+)
+def test_a_slot_that_cannot_be_found_names_the_figure_for_every_core(arbitration, lacks, missing):
+    """Each core waits for the slot of the other: neither has a bound, and only the figure would tell."""
+    given = {"period": "10ms", "wcet": "10us", "execution": "three-phase"}
+    system = on({"d": DMA})
+    tasks = {
+        "a": {k: v for k, v in ({**given, "on": "c-0"} | lacks).items() if v},
+        "b": {**given, "on": "c-1", "footprint": {"code": "64KiB", "data": "1KiB"}},
+    }
+    system = system_from_data(
+        {
+            "consort": 1,
+            "platform": "p.yaml",
+            "assumed": "a test",
+            "scheduling": {"c": {"policy": "three-phase", "slot": "auto", "arbitration": arbitration}},
+            "tasks": tasks,
+        },
+        file=Path("s.yaml"),
+        platform=system.platform_description,
+    )
+    bounds = response_times(system)
+    assert [(bound.response, bound.missing) for bound in bounds] == [(None, (missing,))] * 2
+    assert held(system, bounds) is Held.UNDECIDED
 
 
 def test_any_of_several_dma_engines_may_move_a_task():
