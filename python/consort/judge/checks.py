@@ -222,7 +222,8 @@ def _whose(samples: Samples, name: str, event: np.void) -> tuple[int, ...]:
     if task == NONE:
         return tuple(range(len(system.tasks)))
     if name == "release-lost" and event["core"] != NONE:
-        return tuple(samples.number(mate) for mate in system.cores[int(event["core"])].tasks)
+        mates = system.cores[int(event["core"])].tasks
+        return tuple(samples.number(mate) for mate in mates if mate in system.task_names)
     if name == "let-lap" and event["value"] < len(system.channels):
         channel = system.channels[int(event["value"])]
         ends = (channel.writer, *channel.readers)

@@ -333,6 +333,9 @@ def _slow(samples: Samples, watched: _Watched, limits: Bounds, interrupt_ns: flo
     for core, late_ns in zip(system.cores, lateness_ns(system), strict=True):
         if len(core.tasks) != 1 or core.serves or core.supply is not None:
             continue
+        if core.tasks[0] not in system.task_names:
+            # It rests in this mode.
+            continue
         number = samples.number(core.tasks[0])
         facts = system.tasks[number]
         if facts.execution != "local" or facts.arrival is not None or facts.self_suspension_ps:

@@ -13,7 +13,9 @@ from consort.base.errors import BadInput
 from consort.judge import Bounds, Expected, Limit, Verdict, judge
 from consort.judge.verdict import Row
 from consort.record import RawRun, RunWriter
+from consort.record.ran import write_plan
 from consort.record.status import EVENTS, OPERATIONS, STATUS
+from made_plan import made_plan
 from system_recording import T0, Recording, steady
 
 US = 1_000
@@ -853,6 +855,20 @@ def test_releases_that_a_gap_of_the_machine_lost_are_not_the_systems(tmp_path: P
     recording.event(lost, 1_500_000 * US, 150, task="a", core="m0")
     verdict = judge(recording.write(tmp_path / "own"), undecided_above=0.2)
     assert verdict.ok == "not held" and verdict.reasons == ("release lost on m0 (a): once",)
+
+
+def test_a_core_whose_only_task_rests_in_the_mode_is_judged(tmp_path: Path) -> None:
+    """The plan of a mode has all cores with their tasks, and the tasks of the mode."""
+    recording = Recording({"b": {"core": "m1"}})
+    recording.cores = ["m0", "m1"]
+    for seq in range(20):
+        recording.job("b", seq, 1 * US, 21 * US)
+    recording.event(DISTURBED, 1010 * US, 5 * US, core="m1", why=INTERRUPTED)
+    recording.write(tmp_path / "raw")
+    both = made_plan({"a": {}, "b": {"core": "m1"}})
+    write_plan(tmp_path / "raw", replace(both, tasks={"b": both.tasks["b"]}))
+    verdict = judge(RawRun.load(tmp_path / "raw"))
+    assert verdict.ok == "held" and [count.task for count in verdict.tasks] == ["b"]
 
 
 @pytest.mark.parametrize(

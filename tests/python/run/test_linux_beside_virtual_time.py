@@ -19,26 +19,25 @@ def nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(application, "build_application", lambda *_, **__: pytest.fail("it was compiled"))
 
 
-def compared(numbers: Iterable[int], folder: Path) -> int:
-    """The frames that were compared of some descriptions; a machine that is busy cuts a run short."""
-    frames = 0
+def compare(numbers: Iterable[int], folder: Path) -> None:
+    """Compares the runs of some descriptions, in the frames from the first one on in which the machine kept
+    no job from its slot: on a busy machine none, in virtual time all but the last (whose jobs go on)."""
     for number in numbers:
         here, virtual = (beside_time.run(number, folder / str(number), to) for to in ("linux", "virtual"))
         whole = beside_time.frames_undisturbed(here)
+        assert beside_time.frames_undisturbed(virtual) == beside_time.FRAMES - 1
         keep = beside_time.within(whole, virtual)
         found, right = (beside_time.structure(one, keep) for one in (here, virtual))
         for part in ("jobs", "cores", "served", "channels"):
             assert getattr(found, part) == getattr(right, part), f"description {number}: {part}"
         assert found.modes == right.modes[: len(found.modes)], f"description {number}: modes"
-        frames += whole
-    return frames
 
 
 @pytest.mark.representative
 def test_three_descriptions_are_served_alike_here_and_in_virtual_time(tmp_path: Path) -> None:
-    assert compared(range(3), tmp_path) > 0
+    compare(range(3), tmp_path)
 
 
 @pytest.mark.slow
 def test_two_hundred_descriptions_are_served_alike_here_and_in_virtual_time(tmp_path: Path) -> None:
-    assert compared(range(1000, 1200), tmp_path) > 200
+    compare(range(1000, 1200), tmp_path)
