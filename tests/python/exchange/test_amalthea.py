@@ -228,12 +228,25 @@ def test_what_was_left_out_is_named() -> None:
         ("task", ("boot",)),
         ("label", ("raw",)),
         ("label", ("gains",)),
+        ("times of accesses to labels", ("sample", "control", "alarm")),
     }
     changed = {what: names for (what, _), names in report.changed.items()}
     assert changed["core"] == ["'c0' is big-0", "'c1' is little-0"]
     assert changed["release"] == ["log by control"]
     for group in report.to_json()["left_out"]:
         assert group["count"] == len(group["names"]) > 0
+
+
+def test_times_of_accesses_are_said_where_the_model_has_them(tmp_path: Path) -> None:
+    """The execution times are those of the ticks, with them and without."""
+    path = edited(tmp_path, ('destination="ram?type=Memory"', 'destination="none?type=Memory"'))
+    without, found = import_amalthea(path), import_amalthea(SMALL)
+    assert not any("accesses to labels" in what for what, _ in without.report.left_out)
+    assert without.system is not None and found.system is not None
+    times = [
+        {name: task.get("wcet") for name, task in one.system["tasks"].items()} for one in (without, found)
+    ]
+    assert times[0] == times[1]
 
 
 @pytest.mark.parametrize("release", ["0.9.0", "0.9.9", "1.1.0", "2.2.0", "3.0.0", "3.3.0"])

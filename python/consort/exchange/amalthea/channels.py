@@ -28,7 +28,7 @@ def read_channels(
     for key, task in by_key.items():
         for label, way in software.accesses(model.by_id[key]):
             (writers if way == "write" else readers).setdefault(label, []).append(task)
-    memories = _memories(model, hardware)
+    memories = memories_of_labels(model, hardware)
     channels: dict[str, Any] = {}
     for element in model.parts("swModel", "labels"):
         label = element.get("xmi:id")
@@ -64,7 +64,8 @@ def _why(written: list[str], read: list[str]) -> str:
     return "written and read by one task alone: its state"
 
 
-def _memories(model: Model, hardware: Hardware) -> dict[str, str]:
+def memories_of_labels(model: Model, hardware: Hardware) -> dict[str, str]:
+    """The memory of each label that is mapped to one, by the label's id."""
     found: dict[str, str] = {}
     for mapping in model.parts("mappingModel", "memoryMapping"):
         memory = next((hardware.memories.get(key) for key in model.refs(mapping, "memory")), None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
-from consort.exchange.amalthea.channels import read_chains, read_channels
+from consort.exchange.amalthea.channels import memories_of_labels, read_chains, read_channels
 from consort.exchange.amalthea.elements import ceiling
 from consort.exchange.amalthea.hardware import Hardware, read_hardware
 from consort.exchange.amalthea.mapping import Mapping, read_mapping
@@ -78,6 +78,7 @@ def import_model(model: Model, order: Order | None = None) -> Imported:
     channels = read_channels(model, software, hardware, by_key, names)
     if channels:
         system["channels"] = channels
+    _times_of_accesses(model, software, hardware, tasks, by_key)
     chains = read_chains(model, by_key, channels, names)
     if chains:
         system["chains"] = chains
@@ -134,6 +135,19 @@ def _unsaid_times(
         reason = software.longer(software.tasks[key]) or why.get(tasks[name]["on"])
         if reason:
             take_times(model.report, tasks, name, reason)
+
+
+def _times_of_accesses(
+    model: Model, software: Software, hardware: Hardware, tasks: dict[str, Any], by_key: dict[str, str]
+) -> None:
+    """Says of which tasks the model has times of accesses beside those of their runnables."""
+    timed = {name for name, memory in hardware.platform.get("memories", {}).items() if memory.get("access")}
+    memories = memories_of_labels(model, hardware)
+    for key, name in by_key.items():
+        labels = {label for label, _ in software.accesses(model.by_id[key])}
+        if "wcet" in tasks[name] and any(memories.get(label) in timed for label in labels):
+            text = "in no execution time; where its ticks do not have them, add them to 'wcet'"
+            model.report.leave("times of accesses to labels", name, text)
 
 
 def _released(model: Model, element: Element, release: Release) -> dict[str, Any]:
