@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 class Templates:
@@ -14,10 +18,15 @@ class Templates:
     """
 
     def __init__(self, package: str, filters: Mapping[str, Callable[..., str]] | None = None) -> None:
+        self._package, self._filters = package, filters or {}
+
+    @cached_property
+    def _environment(self) -> jinja2.Environment:
+        # Much that has templates is used without them.
         import jinja2
 
-        self._environment = jinja2.Environment(
-            loader=jinja2.PackageLoader(package, "templates"),
+        made = jinja2.Environment(
+            loader=jinja2.PackageLoader(self._package, "templates"),
             undefined=jinja2.StrictUndefined,
             # The output is code, and every name in it is checked by the model.
             autoescape=False,
@@ -25,7 +34,8 @@ class Templates:
             lstrip_blocks=True,
             keep_trailing_newline=True,
         )
-        self._environment.filters.update(filters or {})
+        made.filters.update(self._filters)
+        return made
 
     def render(self, template: str, **values: Any) -> str:
         """The text of the template with these values."""
