@@ -69,6 +69,12 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "what clients of accelerators are given is the same in all modes, and a mode changes who asks; remove"
         " 'modes', or the accelerators",
     ),
+    Exclusion(
+        "a priority of several tasks",
+        "tasks that are not local",
+        "the task {other!r} on {core!r} has priority {priority} too; give each its own: only local tasks may"
+        " share one",
+    ),
     Exclusion("min_distances", "three-phase tasks", _LEAST),
     Exclusion("burst", "three-phase tasks", _LEAST),
     Exclusion(

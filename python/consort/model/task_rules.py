@@ -118,8 +118,9 @@ def _priorities(view: View, system: System) -> Problems:
         for name, priority in given.items():
             other = first.setdefault(priority, name)
             if other != name and {tasks[name].execution, tasks[other].execution} != {"local"}:
-                text = f"the task {other!r} on {core!r} has priority {priority} too; give each its own: only"
-                yield from view.say(("tasks", name, "priority"), f"{text} local tasks may share one")
+                beside = {"other": other, "core": core, "priority": str(priority)}
+                text = excluded("a priority of several tasks", "tasks that are not local", **beside)
+                yield from view.say(("tasks", name, "priority"), text)
         bare = [
             name for name in names if name not in given and not view.wrong_within("tasks", name, "priority")
         ]
