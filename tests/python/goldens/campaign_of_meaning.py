@@ -5,8 +5,9 @@ simulator does, the executive in virtual time does from the plan image, event by
 jobs read and write, and so, too, where steps take longer than their worst case, or never end.
 
 `tests/python/goldens/campaign_of_meaning.py 100000` tries so many, from the parts of features.yaml, from the
-number `--first` on, and prints how often each part and each pair of parts was compared, and why others never
-were. It ends at the first difference, and names its number.
+number `--first` on: each has the pair of parts that was compared least so far. It prints how many pairs were
+compared ten times, how many are refused by a row of the tables of what does not go together, and what became
+of the rest. It ends at the first difference, and prints the arguments that make its description again.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import collections
 import copy
 import functools
 import itertools
+import json
 import random
 import re
+import string
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -33,8 +36,16 @@ from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput
-from consort.model import Duration, Platform, System, load_system, system_from_data
-from consort.plan import ModePlans, Plan, PlannedTask, plan, plan_in_modes
+from consort.model import (
+    Duration,
+    Platform,
+    System,
+    conflicts,
+    exclusions,
+    load_system,
+    system_from_data,
+)
+from consort.plan import ModePlans, Plan, PlannedTask, lacks, plan, plan_in_modes
 from consort.plan.recorded import carried
 from consort.record.status import OPERATIONS, STATUS
 from consort.record.status import SLICES as DOING
@@ -50,6 +61,8 @@ from consort.simulate.rows import JOBS, SLICES
 
 WALK = Path(__file__).resolve().parents[1] / "plan" / "walk"
 MS = 10**9
+# Parts that no simulation knows; `analyze` alone has them.
+ANALYSED = {"bandwidth", "remote state", "no cost", "asked modes"}
 # Factors that no part varies, and a key may get wrong.
 FACTORS = (1, 1, 1, 2, 3, 5)
 VARIED = ("wcet", "offset", "jitter", "deadline", "self_suspension")
@@ -170,8 +183,13 @@ def _needed(name: str) -> dict[str, Any]:
 
 
 FEATURES = {name: _needed(name) for name in {**featured.FEATURES, **MORE}}
-PAIRS = list(itertools.combinations(sorted(FEATURES), 2))
+NAMES = sorted(FEATURES)
+Pair = tuple[str, str]
+PAIRS: list[Pair] = list(itertools.combinations(NAMES, 2))
 random.Random(0).shuffle(PAIRS)
+ENOUGH = 10
+# A pair that was refused so often is not drawn any more.
+MOST_TRIES = 20
 
 
 @functools.cache
@@ -186,19 +204,14 @@ def platform() -> Platform:
     return found
 
 
-@functools.cache
-def pairs_executed() -> list[tuple[str, str]]:
-    """The pairs of parts of which each one alone is executed in virtual time."""
-    alone = {name for name in FEATURES if tried(_made(0, (name,), random.Random(0))).level == "executed"}
-    return [pair for pair in PAIRS if alone.issuperset(pair)]
-
-
 @dataclass(frozen=True)
 class Case:
     """A random description, the parts that it is made of, and how it runs."""
 
     number: int
     features: tuple[str, ...]
+    # Those of them that are of tasks of their own, on other cores.
+    apart: tuple[str, ...]
     data: dict[str, Any]
     duration: int
     seed: int
@@ -209,25 +222,87 @@ class Case:
 
     def __str__(self) -> str:
         mode = "" if self.mode is None else f", mode {self.mode}"
-        return f"description {self.number} ({', '.join(self.features)}){mode}, {self.duration // MS} ms"
+        again = [str(self.number), ", ".join(self.features), ", ".join(self.apart)]
+        return f"--again {again}{mode}, {self.duration // MS} ms"
 
 
-def case(number: int) -> Case:
-    """The description of a number: two parts, every pair in turn, and up to two more.
+class Need:
+    """Chooses the parts of descriptions: a pair that was compared least, and parts that go with it."""
 
-    Of every two descriptions one has parts that virtual time executes.
-    """
-    chance = random.Random(number)
-    pairs = PAIRS if number % 2 else pairs_executed()
-    chosen = {*pairs[number // 2 % len(pairs)]}
-    chosen.update(chance.sample(list(FEATURES), chance.choice((0, 0, 0, 1, 1, 2))))
-    if chance.random() < 0.1:
-        chosen.add("mode changes")
-    return _made(number, tuple(sorted(chosen)), chance)
+    def __init__(self) -> None:
+        self.held: collections.Counter[Pair] = collections.Counter()
+        self.executed: collections.Counter[Pair] = collections.Counter()
+        # Of descriptions without a third part.
+        self.tries: collections.Counter[Pair] = collections.Counter()
+        # Pairs that were compared on the same tasks.
+        self.near: set[Pair] = set()
+        self._next: list[Pair] = []
+
+    def case(self, number: int) -> Case:
+        """The description of a number, which depends on what was added before."""
+        if not self._next:
+            self.again()
+        chance = random.Random(number)
+        pair = self._next.pop()
+        # What does not go together on one core may on two.
+        near = chance.random() < 0.85 if pair in self.near else self.held[pair] == 0 and self.tries[pair] < 2
+        one, other = chance.sample(pair, 2)
+        sides = ([one, other], []) if near else ([one], [other])
+        for _ in range(chance.choice((1, 2, 2, 3)) if self.held[pair] else 0):
+            self._add_part(sides, chance, self.executed if self.executed[pair] else self.held)
+        return described(number, [*sides[0], *sides[1]], sides[1])
+
+    def again(self) -> None:
+        """Looks anew which pairs were compared least."""
+        wanted = [pair for pair in PAIRS if self.lacks(pair)] or PAIRS
+        # From the end on.
+        self._next = sorted(wanted, key=lambda pair: (self.met(pair), self.tries[pair]))[::-1]
+
+    def _add_part(
+        self, sides: tuple[list[str], list[str]], chance: random.Random, known: collections.Counter[Pair]
+    ) -> None:
+        """Adds the part that lacks most among several that are known to go with those that are there."""
+        found: list[tuple[int, str, list[str]]] = []
+        for name in chance.sample(NAMES, 16):
+            for side, others in (sides, sides[::-1]):
+                pairs = [_pair(name, one) for one in side]
+                far = [_pair(name, one) for one in others]
+                fits = self.near.issuperset(pairs) and all(known[one] for one in pairs + far)
+                if side and fits and name not in (*side, *others):
+                    found.append((sum(map(self.lacks, pairs + far)), name, side))
+        if found:
+            _, name, side = max(found, key=lambda one: one[0])
+            side.append(name)
+
+    def lacks(self, pair: Pair) -> bool:
+        """True if descriptions of it are still of use: it has not been compared ten times, and may be."""
+        return self.met(pair) < ENOUGH and (self.held[pair] > 0 or self.tries[pair] < MOST_TRIES)
+
+    def met(self, pair: Pair) -> int:
+        """How often a pair was executed, if it can be, or else simulated."""
+        return self.executed[pair] or self.held[pair]
+
+    def add(self, one: Case, found: Found) -> None:
+        for pair in itertools.combinations(one.features, 2):
+            if len(one.features) == 2:
+                self.tries[pair] += MOST_TRIES // 4 if found.level == "analysed" else 1
+            self.held[pair] += found.held
+            self.executed[pair] += found.level == "executed"
+            if found.held and len({name in one.apart for name in pair}) == 1:
+                self.near.add(pair)
 
 
-def _made(number: int, features: tuple[str, ...], chance: random.Random) -> Case:
-    data = featured.system(number, features, FEATURES)
+def _pair(one: str, other: str) -> Pair:
+    return min(one, other), max(one, other)
+
+
+def described(number: int, features: Iterable[str], apart: Iterable[str] = ()) -> Case:
+    """The description of a number with these parts, some of them of tasks of their own."""
+    return _made(number, tuple(sorted(features)), random.Random(number), tuple(sorted(apart)))
+
+
+def _made(number: int, features: tuple[str, ...], chance: random.Random, apart: tuple[str, ...] = ()) -> Case:
+    data = featured.system(number, features, FEATURES, apart)
     for task in data["tasks"].values():
         for key in VARIED:
             if isinstance(task.get(key), str) and chance.random() < 0.3:
@@ -239,7 +314,8 @@ def _made(number: int, features: tuple[str, ...], chance: random.Random) -> Case
     modes = () if "mode_changes" in data else data.get("modes", ())
     mode = chance.choice((None, *modes, *modes))
     duration, near = chance.choice((60, 130, 310)) * MS, chance.choice(NEAR)
-    return Case(number, features, data, duration, seed, mode, near, _overruns(data["tasks"], chance))
+    overruns = _overruns(data["tasks"], chance)
+    return Case(number, features, apart, data, duration, seed, mode, near, overruns)
 
 
 def _overruns(tasks: dict[str, Any], chance: random.Random) -> dict[str, int]:
@@ -267,11 +343,17 @@ def _change(data: dict[str, Any], chance: random.Random) -> None:
                 own["period"] = f"{chance.choice((10, 20, 40))}ms"
             if own:
                 mode.setdefault("overrides", {}).setdefault(name, {}).update(own)
-    requests, now = [], data["mode_changes"]["start"]
+    changes = data["mode_changes"]
+    for mode in data["modes"].values():
+        for name, own in mode.get("overrides", {}).items():
+            if "on" in own:
+                changes.setdefault("state_through", "shm")
+                data["tasks"][name].setdefault("footprint", {}).setdefault("data", "64B")
+    requests, now = [], changes["start"]
     for instant in sorted(chance.sample(range(10_000, 300_000), 4)):
         now = chance.choice([name for name in data["modes"] if name != now])
         requests.append({"at": f"{instant}us", "to": now})
-    data["mode_changes"]["requests"] = requests
+    changes["requests"] = requests
 
 
 def _times(written: str, factor: int) -> str:
@@ -293,6 +375,11 @@ class Found:
     differences: list[str] = field(default_factory=list)
     # Of executions in which steps overran: what became of jobs.
     faults: collections.Counter[str] = field(default_factory=collections.Counter)
+
+    @property
+    def held(self) -> bool:
+        """True if a simulation was held against bounds."""
+        return self.level in ("executed", "simulated")
 
 
 def tried(case: Case) -> Found:
@@ -631,7 +718,7 @@ def judged(case: Case, folder: Path) -> tuple[str, str] | None:
 
 @dataclass
 class Counts:
-    """What a campaign compared. `why`: of each pair that was never compared, a reason."""
+    """What a campaign compared. `why`: the reasons for which the simulator, or all, refused a pair alone."""
 
     tried: int = 0
     bounds: int = 0
@@ -642,7 +729,7 @@ class Counts:
     levels: collections.Counter[str] = field(default_factory=collections.Counter)
     executed: collections.Counter[tuple[str, ...]] = field(default_factory=collections.Counter)
     held: collections.Counter[tuple[str, ...]] = field(default_factory=collections.Counter)
-    why: dict[tuple[str, ...], str] = field(default_factory=dict)
+    why: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     faults: collections.Counter[str] = field(default_factory=collections.Counter)
 
     def add(self, one: Case, found: Found) -> None:
@@ -654,7 +741,7 @@ class Counts:
         if found.level in ("executed", "simulated"):
             self.held.update(pairs)
         elif len(one.features) == 2:
-            self.why.setdefault(one.features, found.why)
+            self.why.setdefault(one.features, []).append(found.why)
         for count in ("bounds", "jobs", "slices", "operations", "changes"):
             setattr(self, count, getattr(self, count) + getattr(found, count))
         self.faults += found.faults
@@ -663,9 +750,22 @@ class Counts:
     def compared(self) -> int:
         return self.levels["executed"]
 
-    def seldom(self, size: int, least: int = 10) -> list[tuple[str, ...]]:
-        """The parts, or pairs of parts, that were simulated and analysed less often than that."""
-        return [one for one in itertools.combinations(sorted(FEATURES), size) if self.held[one] < least]
+    def seldom(self, size: int) -> list[tuple[str, ...]]:
+        """The parts, or pairs of parts, that were simulated and analysed less than ten times."""
+        return [one for one in itertools.combinations(NAMES, size) if self.held[one] < ENOUGH]
+
+    def refused(self, size: int) -> list[tuple[str, ...]]:
+        """Those of them that a row of the tables of what does not go together refuses."""
+        return [one for one in self.seldom(size) if any(map(by_row, self.why.get(one, ())))]
+
+    def analysed(self, size: int) -> list[tuple[str, ...]]:
+        """Those of them with a part that no simulation knows."""
+        return [one for one in self.seldom(size) if not ANALYSED.isdisjoint(one)]
+
+    def rest(self, size: int) -> list[tuple[str, ...]]:
+        """What seldom was compared, for no such reason."""
+        known = {*self.refused(size), *self.analysed(size)}
+        return [one for one in self.seldom(size) if one not in known]
 
     def __str__(self) -> str:
         return (
@@ -677,14 +777,32 @@ class Counts:
         )
 
 
+@functools.cache
+def _rows() -> re.Pattern[str]:
+    """The reasons of all rows of the tables, with anything for what they name."""
+    whys = {row.why for row in (*conflicts.ROWS, *exclusions.EXCLUSIONS, *lacks.LACKS)}
+    return re.compile("|".join(map(_pattern, whys)))
+
+
+def _pattern(why: str) -> str:
+    parts = string.Formatter().parse(why)
+    return "".join(re.escape(text) + ("" if name is None else ".+") for text, name, *_ in parts)
+
+
+def by_row(why: str) -> bool:
+    """True if a reason is that of a row of the tables of what does not go together."""
+    return _rows().search(why) is not None
+
+
 def campaign(numbers: Iterable[int], seen: Callable[[Counts], None] | None = None) -> Counts:
     """Tries descriptions; `AssertionError` at the first difference. `seen` is called after each one."""
-    counts = Counts()
+    counts, need = Counts(), Need()
     for number in numbers:
-        one = case(number)
+        one = need.case(number)
         found = tried(one)
         assert not found.differences, "\n".join([str(one), *found.differences])
         counts.add(one, found)
+        need.add(one, found)
         if seen is not None:
             seen(counts)
     return counts
@@ -692,10 +810,15 @@ def campaign(numbers: Iterable[int], seen: Callable[[Counts], None] | None = Non
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("descriptions", type=int)
+    parser.add_argument("descriptions", type=int, nargs="?", default=0)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--again", nargs=3, metavar=("NUMBER", "PARTS", "APART"))
     options = parser.parse_args()
-    pairs_executed()  # tries each part alone, once
+    if options.again:
+        number, *parts = options.again
+        one = described(int(number), *([name for name in part.split(", ") if name] for part in parts))
+        print(json.dumps(one.data, indent=1), tried(one), sep="\n")
+        return 0
     begin = time.process_time()
 
     def progress(counts: Counts) -> None:
@@ -708,13 +831,17 @@ def main() -> int:
     print(f"{counts.tried / (time.process_time() - begin):.0f} descriptions a second of one core")
     print(f"ignored by the simulator: {', '.join(ignored()) or 'nothing'}")
     for size, what in ((1, "parts"), (2, "pairs")):
-        every = list(itertools.combinations(sorted(FEATURES), size))
-        often = sum(counts.executed[one] >= 10 for one in every)
-        seldom = counts.seldom(size)
-        print(f"{what}: {len(every):,}; held against their bounds ten times: {len(every) - len(seldom):,};")
-        print(f"  executed event by event as well ten times: {often:,}; less than ten times, and why:")
-        for one in seldom:
-            print(f"  {counts.held[one]} {' + '.join(one)}: {counts.why.get(one, '')}")
+        every = list(itertools.combinations(NAMES, size))
+        held = sum(counts.held[one] >= ENOUGH for one in every)
+        executed = sum(counts.executed[one] >= ENOUGH for one in every)
+        print(
+            f"{what}: {len(every):,}; ten times held against their bounds: {held:,}, of these executed event"
+            f" by event as well: {executed:,}; refused by a row of the tables: {len(counts.refused(size)):,};"
+            f" with a part that no simulation knows: {len(counts.analysed(size)):,}; the rest:"
+            f" {len(counts.rest(size)):,}"
+        )
+        for one in counts.rest(size):
+            print(f"  {counts.held[one]} {' + '.join(one)}: {next(iter(counts.why.get(one, '')), '')}")
     return 0
 
 

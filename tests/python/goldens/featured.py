@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import itertools
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +65,79 @@ def choices() -> list[tuple[str, ...]]:
 
 
 def system(
-    number: int, features: tuple[str, ...], known: Mapping[str, dict[str, Any]] = FEATURES
+    number: int,
+    features: tuple[str, ...],
+    known: Mapping[str, dict[str, Any]] = FEATURES,
+    apart: Collection[str] = (),
 ) -> dict[str, Any]:
-    """A system with the base's tasks, of random periods and costs, and some features."""
+    """A system with the base's tasks, of random periods and costs, and some features.
+
+    The features `apart` are of as many tasks more, on other cores.
+    """
     chance = random.Random(number)
+    described = _base(chance)
+    if apart:
+        cores = _other_cores(chance)
+        merged(described, renamed(_base(chance), cores))
+        known = {**known, **{feature: renamed(known[feature], cores) for feature in apart}}
+    for feature in features:
+        merged(described, known[feature])
+    if apart:
+        _in_all_modes(described)
+    return described
+
+
+def _base(chance: random.Random) -> dict[str, Any]:
     described = copy.deepcopy(BASE)
     for name, task in described["tasks"].items():
         task["period"] = f"{chance.choice(PERIODS[name])}ms"
         task["wcet"] = f"{chance.randint(*COSTS[name])}us"
-    for feature in features:
-        merged(described, known[feature])
     return described
+
+
+# What features name, but for cores.
+_NAMES = {
+    name
+    for part in (BASE, *FEATURES.values())
+    for kind in ("tasks", "channels", "chains", "resources", "devices", "accelerators")
+    for name in part.get(kind, ())
+}
+# Keys that hold names of columns, arguments and types.
+_OTHERS_NAMES = {"columns", "arguments", "types"}
+
+
+def _other_cores(chance: random.Random) -> dict[str, str]:
+    first, second = chance.sample(("m-1", "m-2", "m-3", "m-3"), 2)
+    spm = chance.choice((0, 2))
+    return {
+        "m-0": first,
+        "m-1": second,
+        "m-2": "m-0",
+        "w-0": f"w-{chance.randint(0, 3)}",
+        "spm-0": f"spm-{spm}",
+        "spm-1": f"spm-{spm + 1}",
+    }
+
+
+def renamed(part: Any, cores: Mapping[str, str]) -> Any:
+    """A part of a description with the names and cores of the further tasks."""
+    if isinstance(part, dict):
+        return {
+            renamed(key, cores): copy.deepcopy(value) if key in _OTHERS_NAMES else renamed(value, cores)
+            for key, value in part.items()
+        }
+    if isinstance(part, list):
+        return [renamed(one, cores) for one in part]
+    if not isinstance(part, str):
+        return part
+    name, dot, member = part.partition(".")
+    return f"{name}2{dot}{member}" if name in _NAMES else cores.get(part, part)
+
+
+def _in_all_modes(described: dict[str, Any]) -> None:
+    """A mode that names some of the base's tasks, or of the further ones, has all of the others."""
+    for mode in described.get("modes", {}).values():
+        names = mode.get("tasks", ())
+        for further in (False, True):
+            if names and not any(name.endswith("2") == further for name in names):
+                names += [name for name in described["tasks"] if name.endswith("2") == further]

@@ -173,7 +173,6 @@ FAULTS = {
     "stopped",
     "unserved",
 }
-ANALYSED = {"bandwidth", "remote state", "no cost", "asked modes", "modes that offload"}
 
 
 def found_within(descriptions: int) -> bool:
@@ -195,16 +194,33 @@ def test_a_hundred_descriptions_mean_one_thing() -> None:
 def test_a_hundred_thousand_descriptions_mean_one_thing() -> None:
     counts = meaning.campaign(range(1_000_000, 1_100_000))
     assert {name for name, count in counts.faults.items() if count >= 100} == FAULTS
-    # No simulation knows what these do; `analyze` alone has them.
-    assert {name for (name,) in counts.seldom(1)} <= ANALYSED
-    pairs = [pair for pair in counts.seldom(2) if ANALYSED.isdisjoint(pair)]
-    assert [pair for pair in pairs if not counts.why.get(pair)] == []
+    assert counts.rest(1) == []
+    # Every pair was compared ten times, or a row of a table of what does not go together refuses it.
+    assert [(pair, counts.held[pair], counts.why.get(pair)) for pair in counts.rest(2)] == []
+
+
+def test_the_pairs_that_were_compared_least_come_first() -> None:
+    need = meaning.Need()
+    first = [need.case(number).features for number in range(100)]
+    assert len({*first}) == 100 and all(len(pair) == 2 for pair in first)
+    for one in meaning.PAIRS[:-1]:
+        need.held[one] = meaning.ENOUGH
+    need.again()
+    assert {*need.case(0).features} == {*meaning.PAIRS[-1]}
+
+
+def test_a_reason_is_known_as_a_row_of_a_table() -> None:
+    refused = ("edf", "thresholds"), ("fail-over", "stop"), ("bandwidth", "offset")
+    for pair in refused:
+        found = meaning.tried(meaning.described(0, pair))
+        assert found.level in ("analysed", "refused") and meaning.by_row(found.why), pair
+    missing = meaning.tried(meaning.described(0, ("best case", "no cost")))
+    assert missing.level == "refused" and not meaning.by_row(missing.why)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mutants())
 def test_what_means_something_else_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    meaning.pairs_executed()
     mutants()[name](monkeypatch)
     assert found_within(1000)
 
@@ -220,8 +236,9 @@ def test_no_key_that_virtual_time_refuses_is_ignored_by_the_simulator(
 def answers(numbers: Iterable[int], folder: Path) -> list[tuple[str, str]]:
     """The verdicts of simulations and of runs in virtual time, which are the same."""
     said = []
+    need = meaning.Need()
     for number in numbers:
-        case = meaning.case(number)
+        case = need.case(number)
         both = meaning.judged(case, folder)
         if both is not None:
             assert both[0] == both[1], f"{case}: simulated {both[0]}, executed {both[1]}"
