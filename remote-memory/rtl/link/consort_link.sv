@@ -185,7 +185,7 @@ module consort_link
   // ---- Sending ----
 
   logic ack_sent, ack_sent_late, nak_sent, ack_now, nak_due, keep_due, new_ack, none_out, late;
-  logic idle, repeating, repeat_due, space, pipe_empty, advance;
+  logic idle, repeating, repeat_due, space, pipe_empty, between, drop, advance;
   seq_t oldest, beat_seq;
   logic [ReplayPtr-1:0] replay_write, replay_oldest, replay_read;
   logic [BeatWidth-1:0] beat;
@@ -271,6 +271,8 @@ module consort_link
       .idle_o(idle),
       .repeating_o(repeating),
       .repeat_due_o(repeat_due),
+      .between_i(between),
+      .drop_o(drop),
       .none_out_o(none_out),
       .replays_o,
       .advance_i(advance),
@@ -298,6 +300,8 @@ module consort_link
       .oldest_o(oldest),
       .space_o(space),
       .empty_o(pipe_empty),
+      .between_o(between),
+      .drop_i(drop),
       .replay_write_o(replay_write),
       .replay_oldest_o(replay_oldest),
       .replay_read_i(replay_read),

@@ -26,6 +26,8 @@ module consort_link_replay
     output logic [SeqWidth-1:0]  oldest_o,         // frame without acknowledgement
     output logic                 space_o,          // for three of the longest frames
     output logic                 empty_o,          // no beat is on its way
+    output logic                 between_o,        // the beat in the second register ends a frame, or is between frames
+    input  logic                 drop_i,           // the beats behind that one do not go
     output logic [ReplayPtr-1:0] replay_write_o,
     output logic [ReplayPtr-1:0] replay_oldest_o,
     input  logic [ReplayPtr-1:0] replay_read_i,
@@ -72,6 +74,7 @@ module consort_link_replay
   assign new_ack_o = new_ack_q;
   assign oldest_o = oldest_q;
   assign empty_o = !a_valid_q && !b_valid_q;
+  assign between_o = b_valid_q && b_marks_q[1];
   assign replay_write_o = replay_write_q;
   assign replay_oldest_o = replay_oldest_q;
 
@@ -132,9 +135,9 @@ module consort_link_replay
       oldest_q <= '0;
     end else begin
       if (advance) begin
-        {a_valid_q, a_first_q, a_last_q} <= {beat_valid_i, beat_first_i, beat_last_i};
+        {a_valid_q, a_first_q, a_last_q} <= {beat_valid_i && !drop_i, beat_first_i, beat_last_i};
         {a_new_q, a_raw_q, a_replay_q} <= {beat_new_i, beat_raw_i, beat_replay_i};
-        {b_valid_q, b_first_q} <= {a_valid_q, a_first_q};
+        {b_valid_q, b_first_q} <= {a_valid_q && !drop_i, a_first_q};
         b_last_q <= a_last_q && !a_raw_q;
         b_more_q <= !a_last_q && !a_raw_q;
         b_new_q <= a_valid_q && a_new_q;

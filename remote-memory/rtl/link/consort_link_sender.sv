@@ -54,6 +54,8 @@ module consort_link_sender
     output logic                 idle_o,
     output logic                 repeating_o,
     output logic                 repeat_due_o,
+    input  logic                 between_i,        // the beat two before this one was the last of its frame
+    output logic                 drop_o,           // this beat and the one before it do not go: all is repeated once more
     output logic                 none_out_o,       // a cycle later
     output logic [31:0]          replays_o,
 
@@ -96,6 +98,9 @@ module consort_link_sender
   assign idle_o = tx_state_q == TxIdle;
   assign repeating_o = tx_state_q == TxReplay;
   assign repeat_due_o = replay_due_q;
+  // Asked again: what is still to come would be ignored. A frame that has begun goes whole, or the other end would take what follows for
+  // its rest, and ask once more.
+  assign drop_o = tx_state_q == TxReplay && replay_due_q && between_i;
   assign beat_counts_o = tx_state_q == TxIdle;
   assign beat_seq_o = seq_q;
 
@@ -226,8 +231,7 @@ module consort_link_sender
           TxControl: tx_state_q <= TxIdle;
           default: begin
             if (beat_valid_o) replay_read_q <= replay_read_q + 1'b1;
-            // Asked again: what is still to come would be ignored.
-            if (!beat_valid_o || replay_due_q) tx_state_q <= TxIdle;
+            if (!beat_valid_o || drop_o) tx_state_q <= TxIdle;
           end
         endcase
       end

@@ -116,7 +116,8 @@ ONE_BREAK = world(breaks=1)
 # unless the initiator asks once more just then: it waits longer than a round trip before it does.
 ONE_PAUSE = world(pauses=1, late=2, down0=160, down1=160)
 TWO_PAUSES = ONE_PAUSE | {"pauses": 2}
-# Acknowledgements of one direction come alone, and each that is lost costs one repetition.
+# Acknowledgements of one direction come alone. The start of a session costs one repetition where messages
+# come right behind it, and an error one more.
 ONE_TALKS = world(errors=1, mute=2, down0=250, down1=250, most=2)
 
 

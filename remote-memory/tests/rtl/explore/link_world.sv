@@ -73,10 +73,12 @@ module link_world
   wire_t [1:0] phy, wire_q;
   logic [1:0] wire_valid_q;
 
-  logic [1:0] replays_odd, replays_odd_q, wrong_count;
+  logic [1:0] replays_odd, replays_odd_q, repeats, wrong_count;
   for (genvar e = 0; e < 2; e++) begin : gen_end
     logic [31:0] bad_frames, replays, downs;
     assign replays_odd[e] = replays[0];
+    // Who is asked while nothing waits for its acknowledgement repeats nothing.
+    assign repeats[e] = replays_odd[e] != replays_odd_q[e] && !i_link.none_out;
     logic drain, hunting;
     // The buffer has as much of an accepted frame as its header says.
     logic [2:0] kept;
@@ -239,7 +241,7 @@ module link_world
     end else begin
       replays_odd_q <= restarts == '0 ? replays_odd : '0;
       if (most != 3'd7 && repeated_q != 3'd7) begin
-        repeated_q <= repeated_q + 3'(replays_odd[0] != replays_odd_q[0]) + 3'(replays_odd[1] != replays_odd_q[1]);
+        repeated_q <= repeated_q + 3'(repeats[0]) + 3'(repeats[1]);
       end
       if (error != '0) errors_q <= errors_q - 1'b1;
       if ((holds | blocks | stalls) != '0) idles_q <= idles_q - 1'b1;
