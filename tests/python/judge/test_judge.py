@@ -954,3 +954,31 @@ def test_a_logical_time_that_reaches_its_bound_is_not_above_it_by_its_rounding(
     reaction = row(verdict, "c", "reaction")
     assert (reaction.seen, reaction.outcome) == (300 * US + ticks, "holds" if held else "above bound")
     assert verdict.ok == ("held" if held else "not held")
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_blocks_of_a_writer_that_catches_up_are_the_machines_where_it_was_kept(
+    tmp_path: Path, stopped: bool
+) -> None:
+    """Four jobs of a come at once after its core was away, and the queue has room for one block."""
+    recording = Recording({"a": {}, "b": {"core": "m1", "offset_ns": 50 * US}}, channels=CHANNELS)
+    for seq in range(20):
+        late = (11 - seq) * 100 * US + (seq - 8) * 5 * US if 8 <= seq <= 11 else 0
+        recording.job("a", seq, late + 10 * US, late + 14 * US)
+        kind = OPERATIONS.index("write-dropped" if 9 <= seq <= 11 else "write")
+        recording.operation("a", seq, 0, kind, seq + 1, seq * 100 * US + late + 13 * US)
+        recording.job("b", seq, 1 * US, 20 * US)
+        if not 8 <= seq <= 10:
+            block = 9 if seq == 11 else seq + 1
+            recording.operation("b", seq, 0, OPERATIONS.index("read"), block, seq * 100 * US + 51 * US)
+    if stopped:
+        recording.event(DISTURBED, 1105 * US, 305 * US, core="m0", why=STOPPED)
+    else:
+        # They are late all the same, by what their core executed itself.
+        recording.tasks["a"]["wcet_ns"] = 10 * US
+        recording.rows[2 * 7]["finish"] += 394 * US
+    verdict = judge(recording.write(tmp_path / "raw"), undecided_above=1)
+    found = [(check.by, check.text) for check in verdict.checks if "no room" in check.text]
+    words = "q: 3 blocks dropped because there was no room"
+    assert found == [("machine" if stopped else "system", words)]
+    assert verdict.ok == ("held" if stopped else "not held")

@@ -81,3 +81,29 @@ def test_cores_that_share_a_cpu_sleep_and_their_bounds_count_it(
     late_ps = ran.cores["master-0"].timer_lateness_ps or 0
     assert bool(late_ps) == shared
     assert bounds_of(ran).bound("a", "response").ns == 1_000_000 + late_ps / 1000
+
+
+def test_a_part_under_logical_execution_time_is_simulated_with_its_own_channels(tmp_path: Path) -> None:
+    """Three parts: one with a queue, one in logical execution time, one whose reader has a longer period."""
+    more = """\
+  e: {period: 20ms, wcet: 1ms, bcet: 100us, on: master-4, step: stand-in}
+  f: {period: 40ms, wcet: 1ms, bcet: 100us, on: master-5, step: stand-in}
+channels:
+  ef: {kind: sporadic, from: e, to: [f], memory: shm, size: 16B}
+"""
+    text = DESCRIPTION.replace("channels:\n", more)
+    text = text.replace("ab: {kind: sporadic,", "ab: {kind: queue, capacity: 4,")
+    text = text.replace("cd: {path: [c, d], reaction: 80ms,", "cd: {path: [c, d], communication: let,")
+    text = text.replace("\nrun:", "\n  ef: {path: [e, f], reaction: 200ms}\nrun:")
+    file = tmp_path / "system.yaml"
+    file.write_text(text, encoding="utf-8")
+    whole = plan(load_system(file), "linux")
+    for chain, cores in (PARTS | {"ef": ["master-4", "master-5"]}).items():
+        part = restricted(whole, cores)
+        found = {(limit.subject, limit.quantity): limit.ns for limit in simulated_limits(part)}
+        assert found.keys() >= {(chain, "reaction"), (chain, "age")} and not found.keys() & {
+            (other, "reaction") for other in (*PARTS, "ef") if other != chain
+        }
+        for (subject, quantity), ns in found.items():
+            bound = bounds_of(part).bound(subject, quantity).ns
+            assert bound is not None and ns is not None and ns <= bound, (subject, quantity)
