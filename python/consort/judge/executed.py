@@ -183,6 +183,7 @@ class _Watched:
         dropped = np.zeros(self.whole.size, dtype=np.bool_)
         for found in (self.master_event, self.worker_event):
             dropped[found[chosen & (found >= 0)]] = True
+        dropped[self.master_event[self.others.resumed]] = True
         jobs = self.samples.jobs
         stopped = np.flatnonzero((self.others.stolen > 0) & ~chosen)
         if stopped.size:
@@ -214,12 +215,16 @@ class _Watched:
 @dataclass(frozen=True)
 class _Others:
     """Jobs that others of their core came into: the event that says so of each, or -1; how long it was off
-    its processor [ticks]; how many others began meanwhile; and for how long the machine had it [ticks]."""
+    its processor [ticks]; how many others came meanwhile; and for how long the machine had it [ticks].
+
+    `resumed`: jobs that were recorded as stopped, and were by masters of their core whose answers came.
+    """
 
     event: NDArray[np.int64]
     off: Ticks
     count: NDArray[np.int64]
     stolen: Ticks
+    resumed: Mask
 
     @staticmethod
     def of(watched: _Watched) -> _Others:
@@ -227,11 +232,8 @@ class _Others:
         events, jobs = samples.events, samples.jobs
         assert events is not None
         event = np.full(jobs.size, -1, dtype=np.int64)
-        none = np.zeros(jobs.size, dtype=np.int64)
+        finish, core = jobs["finish"].astype(np.int64), jobs["core"].astype(np.int64)
         said = np.flatnonzero(events["kind"] == _PREEMPTED)
-        if not said.size or not jobs.size:
-            return _Others(event, none, none, none)
-        finish = jobs["finish"].astype(np.int64)
         for task in np.unique(events["task"][said]).tolist():
             mine = said[events["task"][said] == task]
             rows = np.flatnonzero((samples.task == task) & (finish > 0))
@@ -240,27 +242,44 @@ class _Others:
             at = np.searchsorted(finish[rows], watched.end[mine], side="right") - 1
             event[rows[at[at >= 0]]] = mine[at >= 0]
         had = event >= 0
-        off = np.where(had, watched.lasted[event], 0)
-        until = np.where(had, watched.end[event], finish)
-        inside, count = _inside(watched, until, np.unique(jobs["core"][had]).tolist())
+        # No job begins where one resumes: what that preempts is said to be stopped.
+        stopped = ~had & (watched.master_event >= 0) & (jobs["sent"] == 0)
+        stopped &= (events["cause"][watched.master_event] == STOPPED) if events.size else False
+        stopped &= np.isin(core, np.flatnonzero(_asleep(samples)))
+        off = np.where(had, watched.lasted[event] if events.size else 0, 0)
+        off = np.where(stopped, watched.off[watched.master_event], off)
+        until = np.where(had, watched.end[event] if events.size else 0, finish)
+        inside, count = _inside(watched, until, np.unique(core[had | stopped]).tolist())
         # To switch to another thread and back takes time, too.
         switched = count * round(USUAL_NS * samples.ticks_per_ns)
-        stolen = np.where(had, np.maximum(off - inside - switched, 0), 0)
-        return _Others(event, off, np.where(had, count, 0), stolen)
+        stolen = np.maximum(off - inside - switched, 0)
+        resumed = stopped & (inside > 0) & (stolen == 0)
+        known = had | resumed
+        return _Others(event, off, np.where(known, count, 0), np.where(had, stolen, 0), resumed)
+
+
+def _asleep(samples: Samples) -> Mask:
+    """The cores whose masters sleep while they wait for an answer."""
+    return np.array([core.wait == "sleep" for core in samples.system.cores], dtype=np.bool_)
 
 
 def _inside(watched: _Watched, until: Ticks, cores: Sequence[int]) -> tuple[Ticks, NDArray[np.int64]]:
     """How long others of its core executed in the middle of each job of some cores, from its start until
-    then, and how many began."""
+    then, and how many came."""
     jobs = watched.samples.jobs
     lasted, count = np.zeros(jobs.size, dtype=np.int64), np.zeros(jobs.size, dtype=np.int64)
-    start = jobs["start"].astype(np.int64)
+    start, finish = jobs["start"].astype(np.int64), jobs["finish"].astype(np.int64)
+    sent, received = jobs["sent"].astype(np.int64), jobs["received"].astype(np.int64)
+    asleep = _asleep(watched.samples)[np.minimum(jobs["core"], len(watched.samples.system.cores) - 1)]
     for core in cores:
-        local = np.flatnonzero((jobs["core"] == core) & (start > 0) & (until > 0))
+        here = (jobs["core"] == core) & (start > 0) & (until > 0)
+        local = np.flatnonzero(here & ((sent == 0) | ~asleep))
+        master = np.flatnonzero(here & (sent > 0) & asleep)
+        back = master[received[master] > 0]
         served = np.flatnonzero((watched.worker == core) & (watched.taken > 0) & (watched.returned > 0))
-        begin = np.concatenate([start[local], watched.taken[served]])
-        end = np.concatenate([until[local], watched.returned[served]])
-        rows = np.concatenate([local, np.full(served.size, -1, dtype=np.int64)])
+        begin = np.concatenate([start[local], start[master], received[back], watched.taken[served]])
+        end = np.concatenate([until[local], sent[master], finish[back], watched.returned[served]])
+        rows = np.concatenate([local, np.full(begin.size - local.size, -1, dtype=np.int64)])
         order = np.lexsort((-end, begin))
         begin, end, rows = begin[order], end[order], rows[order]
         count[local] = np.searchsorted(begin, until[local]) - np.searchsorted(begin, start[local], "right")

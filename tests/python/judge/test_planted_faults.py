@@ -5,18 +5,24 @@ is said not to hold."""
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from consort.judge import Bounds, Limit, Verdict, judge
+from consort.record import RawRun
+from consort.record.ran import PLAN_FILE, load_plan, write_plan
 from consort.run.profile.figures import observe, series
 from effort import examples
 from machine_model import (
     DEADLINE,
+    DISTURBED,
+    EXECUTED,
     LATENESS,
     MS,
     NOTHING,
     PERIOD,
+    STOPPED,
     US,
     WCET,
     Planted,
@@ -227,3 +233,36 @@ def test_what_the_machine_takes_of_a_preempted_job_is_subtracted(tmp_path: Path)
         assert [pause.culprit for pause in verdict.pauses] == (
             [] if over else ["preempted by another thread"]
         )
+
+
+def resuming_master(hog: int) -> Recording:
+    """Each job of low executes for 2 ms, and in its middle master, more urgent, comes back for 3 ms with an
+    answer that it had slept for; another thread has the core for `hog` ns more."""
+    facts = {"period_ns": 20 * MS, "deadline_ns": 20 * MS, "wcet_ns": 3 * MS}
+    remote = {"worker": "w0", "execution": "offloaded", "rank": 0, "wcet_ns": 1 * MS}
+    recording = Recording({"master": facts | remote, "low": facts | {"rank": 1}}, duration_ns=40 * 20 * MS)
+    for seq in range(40):
+        release, end = seq * 20 * MS, 5 * MS + hog + 20 * US
+        times = {"sent": 4 * US, "worker_receive": 6 * US, "worker_send": 995 * US, "received": 1 * MS}
+        recording.job("master", seq, 2 * US, 4 * MS, compute=980 * US, **times)
+        recording.job("low", seq, 10 * US, end)
+        lasted = end - 8 * US
+        recording.event(
+            DISTURBED, release + end + 1 * US, lasted + 1 * US, task="low", core="m0", why=STOPPED
+        )
+        recording.event(EXECUTED, release + end + 1 * US, 2 * MS, task="low", core="m0")
+    return recording
+
+
+@pytest.mark.parametrize(("hog", "expected"), [(0, "not held"), (1 * MS, "undecided")])
+def test_what_a_resuming_master_takes_of_a_job_is_no_gap_of_the_machine(
+    tmp_path: Path, hog: int, expected: str
+) -> None:
+    """The bound of low is exceeded in each job: by the system, unless another thread was there as well."""
+    resuming_master(hog).write(tmp_path / "raw")
+    made = load_plan(tmp_path / "raw" / PLAN_FILE)
+    m0 = replace(made.cores["m0"], wait="sleep")
+    write_plan(tmp_path / "raw", replace(made, cores=made.cores | {"m0": m0}))
+    bounds = Bounds((Limit("low", "response", 4 * MS, "theorem 1"),), wcets={"low": 3 * MS})
+    verdict = judge(RawRun.load(tmp_path / "raw"), bounds, environment=MACHINE)
+    assert verdict.ok == expected, verdict.summary
