@@ -155,6 +155,10 @@ class TestWhatCounts:
     def test_one_repetition_leaves_nothing_out(self) -> None:
         assert not unrepeated(np.array([1.0, 1e6]), []).any()
 
+    def test_a_repetition_of_which_the_machine_left_no_job(self) -> None:
+        assert unrepeated(np.array([]), [np.array([1.0, 2.0])]).size == 0
+        assert not unrepeated(np.array([1.0, 2.0]), [np.array([])]).any()
+
     def test_without_an_undisturbed_job_there_is_no_figure(self) -> None:
         with pytest.raises(SystemFails, match="none of 2 jobs"):
             observe("first", "alone", [series_of([np.nan, np.nan])])

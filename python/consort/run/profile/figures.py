@@ -233,6 +233,9 @@ def unrepeated(times: NDArray[np.float64], others: Sequence[NDArray[np.float64]]
     another repetition nothing is left out.
     """
     found = np.zeros(times.size, dtype=np.bool_)
+    # A repetition of which the machine left no job.
+    if not times.size:
+        return found
     for place, other in enumerate(others):
         around = np.full(times.size + 2 * NEIGHBOURS, -np.inf)
         size = min(times.size, other.size)
