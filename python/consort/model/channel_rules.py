@@ -58,19 +58,24 @@ def ends_of(system: System) -> tuple[Ends, Ends]:
 
 
 def misspelt_in(view: View, system: System) -> set[str]:
-    """The tasks that read or write a channel that is not there, and the channels that they may mean."""
+    """The tasks whose reads or writes are wrong, and the channels and devices that they may mean."""
     names, others = dict.fromkeys(free_channels(system)), devices(view, system)
-    found: set[str] = set()
+    found = {task for task in system.tasks if view.bindings_wrong(task)}
     for task in system.tasks:
         for key in ("reads", "writes"):
             for _, name in bindings(system, task, key):
-                if "." not in name and name not in names and name not in others:
-                    found |= {task, closest(name, names) or name}
+                owner, dot, _ = name.rpartition(".")
+                if dot and owner not in others and owner not in system.tasks:
+                    found |= {task, closest(owner, others) or owner}
+                elif not dot and name not in names and name not in others:
+                    found |= {task, closest(name, [*names, *others]) or name}
     return found
 
 
 @typed
 def _known_parts(view: View, system: System) -> Problems:
+    if view.misspelt("devices"):
+        return
     tasks, sources = dict.fromkeys(view.names("tasks")), devices(view, system)
     known = [*tasks, *sources]
     for name, channel in free_channels(system).items():
@@ -100,7 +105,8 @@ def _known_parts(view: View, system: System) -> Problems:
 
 @typed
 def _known_channels(view: View, system: System) -> Problems:
-    if ("channels",) in view.wrong:
+    # Of a section that is misspelt no name is known.
+    if ("channels",) in view.wrong or view.misspelt("channels") or view.misspelt("devices"):
         return
     known = dict.fromkeys(view.names("channels"))
     sources = devices(view, system)
@@ -236,6 +242,8 @@ def _unused(view: View, system: System) -> Problems:
     """Each channel has a writer and a reader; in a mode they may all rest."""
     # The reads and writes of a part that is taken out are unknown.
     if any(view.wrong_within("tasks", task) for task in view.names("tasks") if task not in system.tasks):
+        return
+    if any(view.bindings_wrong(task) for task in system.tasks):
         return
     writers, readers = ends_of(system)
     misspelt = misspelt_in(view, system)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from consort.model.channel_rules import bindings
+from consort.model.channel_rules import bindings, misspelt_in
 from consort.model.description import System
 from consort.model.document import Location
 from consort.model.exclusions import excluded
@@ -79,7 +79,7 @@ def _loop(
     """A plant is in the loop of one task, which makes a closed loop deterministic."""
     first = next(iter(readers), None)
     if first is None:
-        if view.tasks_missing(system):
+        if view.tasks_missing(system) or name in misspelt_in(view, system):
             return
         text = "nothing reads the plant; name it under 'reads' of a task"
         yield from view.say(("devices", name), text, at_key=True)

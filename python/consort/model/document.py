@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence as Lines
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, StreamMark
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
@@ -217,7 +219,7 @@ def read_document(path: Path, what: str = "system description") -> Document:
             ]
         ) from None
     except MarkedYAMLError as error:
-        raise BadDescription([_syntax_error(path, error)]) from None
+        raise BadDescription([_syntax_error(path, text, error)]) from None
     except RecursionError:
         raise BadDescription(
             [BadInput("the YAML is nested too deeply to be read; flatten it", file=path)]
@@ -292,16 +294,53 @@ def _refuse_tabs(path: Path, text: str) -> None:
             )
 
 
-def _syntax_error(path: Path, error: MarkedYAMLError) -> BadInput:
+# A key, and a value that follows its colon without a space; a quote that opens; and texts in quotes.
+_NO_SPACE = re.compile(r"\s*(?:- )?(?P<key>[\w-]+):(?P<value>[^\s:/][^:]*)$")
+_QUOTE = re.compile(r"""(?:^|(?<=[\s\[{,:]))["']""")
+_QUOTED = re.compile(r"""(?:^|(?<=[\s\[{,:]))(?:"(?:[^"\\]|\\.)*"|'[^']*')""")
+
+
+def _slip(lines: Lines[str], last: int, begun: StreamMark | None) -> tuple[int, int, str] | None:
+    """A slip that a parser notices only later, at the line `last`: its line, its column and its message."""
+    for number, line in enumerate(lines[:last], 1):
+        # As long as the line, so that columns are right.
+        rest = _QUOTED.sub(lambda text: " " * len(text[0]), line)
+        open_quote = _QUOTE.search(rest.partition(" #")[0])
+        if open_quote is not None and not rest.lstrip().startswith("#"):
+            return (
+                number,
+                open_quote.start() + 1,
+                "the quote that opens here is not closed on its line; close it",
+            )
+    for number in range(max(last - 1, 0) if begun is None else begun.line, min(last + 1, len(lines))):
+        found = _NO_SPACE.match(lines[number])
+        if found is not None:
+            text = f"a space is missing after the colon; write '{found['key']}: {found['value'].strip()}'"
+            return number + 1, found.end("key") + 1, text
+    return None
+
+
+def _syntax_error(path: Path, text: str, error: MarkedYAMLError) -> BadInput:
     mark = error.problem_mark or error.context_mark
     parts = [str(part).strip() for part in (error.context, error.problem) if part]
+    begun = None
     if error.context and error.context_mark is not None:
-        parts[0] += f" begun at {error.context_mark.line + 1}:{error.context_mark.column + 1}"
+        begun = f"{error.context_mark.line + 1}:{error.context_mark.column + 1}"
+        parts[0] += f" begun at {begun}"
     message = f"this is not valid YAML: {', '.join(parts)}"
+    if mark is not None and (slip := _slip(text.splitlines(), mark.line, error.context_mark)) is not None:
+        line, column, message = slip
+        return BadInput(message, file=path, line=line, column=column)
     if "mapping values are not allowed" in message:
         message += "; put quotes around a text that contains ': ', or correct the indentation"
     elif "expected a single document" in message:
         message += "; a file holds one description, remove what follows '---'"
+    elif begun is not None and "expected <block end>" in message:
+        message = f"this does not continue the block that begins at {begun};"
+        message += " indent it alike, or begin all entries with '- '"
+    elif begun is not None and "while parsing a flow" in message:
+        message = f"the bracket that opens at {begun} is not closed before this;"
+        message += " close it, or write ',' between entries"
     else:
         message += "; correct the syntax at this place"
     if mark is None:

@@ -225,7 +225,8 @@ def _run(view: View, system: System) -> Problems:
             known = Run.model_json_schema()["properties"]["interference"]["items"]["enum"]
             text = f"{entry!r} needs interference; add 'interference: [{', '.join(known[:2])}]' under 'run'"
             yield from view.say(here, text)
-        if entry.startswith("offloaded") and not offloads:
+        # A task with an error may be the one.
+        if entry.startswith("offloaded") and not offloads and not view.wrong_within("tasks"):
             yield from view.say(here, f"{entry!r} needs an offloaded task; write 'local{entry[9:]}'")
     given: dict[int, str] = {}
     for core, cpu in run.cpus.items():

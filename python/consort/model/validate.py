@@ -138,7 +138,7 @@ def _message(
     if kind == "consort_value":
         return str(context["text"]), at_key
     if kind == "extra_forbidden":
-        known = _keys(model, detail)
+        known = _keys(_owner(model, detail["loc"][:-1]))
         if str(last).lower() == "true" and "on" in known:
             return (
                 f"unknown key {last!r}; YAML 1.1, as PyYAML has it, takes 'on' for that: put \"on\" in"
@@ -158,7 +158,10 @@ def _message(
     if kind == "string_pattern_mismatch":
         return _name_message(str(value), str(context["pattern"])), at_key
     if kind in _EXPECTED:
-        return f"{kind_of(value)} stands here; {_EXPECTED[kind]}", at_key
+        needed = _EXPECTED[kind]
+        if kind in ("list_type", "tuple_type") and str(detail["loc"][-1]) == "<list>":
+            needed = "a list or a mapping is needed"
+        return f"{kind_of(value)} stands here; {needed}{_for_example(model, detail, last)}", at_key
     if kind in ("greater_than_equal", "greater_than"):
         least = context.get("ge", context.get("gt"))
         return (
@@ -194,16 +197,16 @@ def _written(document: Document, location: Location) -> Location:
     return location
 
 
-def _keys(model: type[BaseModel], detail: ErrorDetails) -> list[str]:
-    """The keys that are known where an unknown one stands; those of provenance come last."""
-    known = [field.alias or name for name, field in _owner(model, detail["loc"][:-1]).model_fields.items()]
+def _keys(owner: type[BaseModel]) -> list[str]:
+    """The keys of a model; those of provenance come last."""
+    known = [field.alias or name for name, field in owner.model_fields.items()]
     return sorted(known, key=lambda key: key in get_args(Kind))
 
 
 def _meant(model: type[BaseModel], detail: ErrorDetails) -> tuple[int | str, ...]:
     """The location that an unknown key is probably a slip of, or its own."""
     *parent, key = detail["loc"]
-    return (*parent, closest(str(key), _keys(model, detail)) or key)
+    return (*parent, closest(str(key), _keys(_owner(model, detail["loc"][:-1]))) or key)
 
 
 def _name_message(value: str, pattern: str) -> str:
@@ -212,6 +215,21 @@ def _name_message(value: str, pattern: str) -> str:
     if pattern == MEMBER_PATTERN:
         return f"{value!r} is no member name; write the name of a member of the C++ type"
     return f"{value!r} does not have the form {pattern}"
+
+
+def _for_example(model: type[BaseModel], detail: ErrorDetails, key: str) -> str:
+    """What would be right, where the model has an example of the key's value."""
+    place = tuple(part for part in detail["loc"] if not _TAG.fullmatch(str(part)))
+    try:
+        text = _example(_owner(model, place[:-1]), key)
+    except (LookupError, StopIteration):
+        text = "…'"
+    if not text.endswith("…'"):
+        return f", for example {text}"
+    if not detail["type"].startswith("model_"):
+        return ""
+    known = _keys(_owner(model, detail["loc"]))
+    return f", with {', '.join(known[:3])}{', …' if len(known) > 3 else ''}"
 
 
 def _example(owner: type[BaseModel], key: str) -> str:

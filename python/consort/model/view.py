@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from consort.base.errors import BadInput
+from consort.base.problems import closest
 from consort.model.document import Document, Location
 
 if TYPE_CHECKING:
@@ -45,6 +46,15 @@ class View:
     def tasks_missing(self, system: System) -> bool:
         """True if a task has an error: what no other task does may be its part."""
         return any(name not in system.tasks for name in self.names("tasks"))
+
+    def misspelt(self, section: str) -> bool:
+        """True if an unknown key of the description is probably a slip of a section."""
+        sections = [] if self.system is None else list(type(self.system).model_fields)
+        return any(closest(key, sections) == section for key in self.unknown())
+
+    def bindings_wrong(self, task: str) -> bool:
+        """True if a task's reads or writes have an error: what it reads and writes is not known."""
+        return any(self.wrong_within("tasks", task, key) for key in ("reads", "writes"))
 
     def wrong_within(self, *location: str | int) -> bool:
         """True if there is an error at a location or inside it."""

@@ -21,6 +21,8 @@ _TYPES = (
     re.compile(r"is_same_v<\w+, \w+> \[with \w+ = (?P<one>.+); \w+ = (?P<other>.+)\]. evaluated to"),
     re.compile(r"'std::is_same_v<(?P<one>.+), (?P<other>.+)>' evaluated to false"),
 )
+# Names of `consort.run.source`, and of the class that it tells of them.
+_GENERATED = re.compile(r"\b(?:Task|Channel)_\w+_[0-9a-f]{6}\b|\bCatalogue::")
 _ASSERTION = re.compile(r'^(?:static assertion failed(?:: )?|static_assert failed )"?(.*?)"?$')
 
 
@@ -38,6 +40,8 @@ def refused(text: str, plan: Plan) -> BadInput:
         raise EnvironmentLacks("the compiler found no space left on device", "make room, or set $TMPDIR")
     at = Places(plan.file, plan.mode)
     problems = list(_problems(text.splitlines(), plan, at))
+    # What names the program's own parts follows from another error, where there is one.
+    problems = [one for one in problems if not _GENERATED.search(one.message)] or problems
     if problems:
         return BadDescription(problems)
     errors = [line for line in text.splitlines() if _ERROR.match(line)] or [text.strip()[-2000:]]

@@ -150,3 +150,17 @@ def refusal(system: Path) -> list[BadInput]:
     with pytest.raises(BadDescription) as found:
         build(load_system(system), silent)
     return found.value.problems
+
+
+def test_what_follows_from_another_error_is_not_said(system):
+    words = """tasks/left/writes/comand:1:8: error: 'struct left::Out' has no member named 'comand'
+tasks/right/reads/other:1:12: error: no match for call to 'Catalogue::reads<Channel_c_84ae12>(int)'
+tasks/right/step:1:9: error: 'In' is not a member of '{anonymous}::Task_right_bbccb9'
+"""
+    (found,) = problems(system, words)
+    assert found[2:] == (
+        "tasks.left.writes.comand",
+        "does not compile: 'struct left::Out' has no member named 'comand'",
+    )
+    # Alone it is all that there is to say.
+    assert len(problems(system, words.partition("\n")[2])) == 2
