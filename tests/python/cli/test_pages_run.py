@@ -13,8 +13,10 @@ readers do not see it:
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -121,6 +123,17 @@ def run_page(page: str, folder: Path, this_machine: bool) -> None:
     (folder / "empty").mkdir()
     (folder / "empty" / "examples").symlink_to(ROOT / "examples")
     shell = Shell(folder / "empty")
+    try:
+        run_blocks(page, shell, this_machine)
+    finally:
+        # What a page starts in the background it names in a file. Its number may be another process's by now.
+        for pid in (file.read_text().strip() for file in shell.folder.glob("*.pid")):
+            with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+                if Path(f"/proc/{pid}/cwd").readlink() == shell.folder:
+                    os.kill(int(pid), signal.SIGTERM)
+
+
+def run_blocks(page: str, shell: Shell, this_machine: bool) -> None:
     for block in blocks(page):
         if block.file:
             (shell.folder / block.file).write_text(block.text, encoding="utf-8")
