@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, PrivateAttr
 
@@ -231,41 +231,78 @@ class Platform(Described):
         return [f"{group}-{index}" for group, cores in self.cores.items() for index in range(cores.count)]
 
 
-def figures_in(
-    part: object, place: str = "", source: Provenance | None = None
-) -> Iterator[tuple[str, object, Provenance | None]]:
+def figures_in(part: object) -> Iterator[tuple[str, object, Provenance | None]]:
     """Every figure in a part of a model; a figure without a source of its own has that of what it lies in."""
-    if isinstance(part, Sourced):
-        source = part.provenance or source
-    if isinstance(part, Figure):
-        yield place, part.value, source
-        return
-    if isinstance(part, BaseModel):
-        for name, key in keys_of_parts(type(part)):
-            inside = getattr(part, name)
+    for place, inside, source in sourced_in(part):
+        if isinstance(inside, Figure):
+            yield place, inside.value, source
+        elif inside.counts:
             # Counts of parts that state a source are figures too.
-            if isinstance(inside, int) and not isinstance(inside, bool) and isinstance(part, Sourced):
-                if part.counts and name in part.model_fields_set:
-                    yield f"{place}.{key}".lstrip("."), inside, source
-            elif isinstance(inside, (BaseModel, dict)):
-                yield from figures_in(inside, f"{place}.{key}".lstrip("."), source)
-    elif isinstance(part, dict):
-        for key, inside in part.items():
-            if isinstance(inside, (BaseModel, dict)):
-                yield from figures_in(inside, f"{place}.{key}".lstrip("."), source)
+            for name, key in _counts_of(type(inside)):
+                count = getattr(inside, name)
+                if isinstance(count, int) and name in inside.model_fields_set:
+                    yield _joined(place, key), count, source
+
+
+def sourced_in(part: object) -> list[tuple[str, Sourced, Provenance | None]]:
+    """Every part of a part of a model that can state a source, itself first: its place, it, and the source
+    that it states or that the innermost part around it does."""
+    found: list[tuple[str, Sourced, Provenance | None]] = []
+
+    def take(inside: object, place: str, source: Provenance | None) -> None:
+        if isinstance(inside, Sourced):
+            source = inside.provenance or source
+            found.append((place, inside, source))
+        if isinstance(inside, dict):
+            for key, value in inside.items():
+                take(value, _joined(place, key), source)
+        elif isinstance(inside, BaseModel):
+            for name, key in _parts_of(type(inside)):
+                if value := getattr(inside, name):
+                    take(value, _joined(place, key), source)
+
+    take(part, "", None)
+    return found
+
+
+def _joined(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key
 
 
 @cache
-def keys_of_parts(part: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    """The fields of a part of a model that can have parts or counts, and how a description spells them."""
-    fields = part.model_fields.items()
-    return tuple((name, field.alias or name) for name, field in fields if _has_parts(field.annotation))
+def _parts_of(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """The fields of a part of a model that can have parts with sources, and how a description spells them."""
+    if issubclass(kind, Figure):
+        return ()
+    fields = kind.model_fields.items()
+    return tuple(
+        (name, field.alias or name) for name, field in fields if _has_source(field.annotation, set())
+    )
 
 
-def _has_parts(annotation: Any) -> bool:
-    if isinstance(annotation, type) and issubclass(annotation, (BaseModel, dict, int)):
-        return annotation is not bool
-    return any(_has_parts(one) for one in (get_origin(annotation), *get_args(annotation)) if one is not None)
+@cache
+def _counts_of(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """The fields of a part of a model that are whole numbers, and how a description spells them."""
+    fields = kind.model_fields.items()
+    return tuple((name, field.alias or name) for name, field in fields if _is_whole(field.annotation))
+
+
+def _is_whole(annotation: Any) -> bool:
+    if isinstance(annotation, type):
+        return issubclass(annotation, int) and annotation is not bool
+    return any(_is_whole(one) for one in get_args(annotation))
+
+
+def _has_source(annotation: Any, seen: set[Any]) -> bool:
+    """Says whether a value of that type can be a part with a source, or have one in it."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if issubclass(annotation, Sourced):
+            return True
+        if annotation in seen:
+            return False
+        seen.add(annotation)
+        return any(_has_source(field.annotation, seen) for field in annotation.model_fields.values())
+    return any(_has_source(one, seen) for one in get_args(annotation))
 
 
 def platform_folders() -> list[Path]:

@@ -7,15 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from pydantic import BaseModel
-
 from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.base.problems import nearest
 from consort.model import BadDescription, Duration, Figure, System
 from consort.model.conflicts import unbounded
-from consort.model.figures import Sourced
-from consort.model.platform import keys_of_parts
+from consort.model.platform import sourced_in
 from consort.model.textvalue import WrongValue
 from consort.plan.accelerators import plan_accelerators
 from consort.plan.channels import plan_channels, plan_devices
@@ -234,20 +231,12 @@ def changes_of(system: System) -> PlannedChanges | None:
     )
 
 
-def _sources(part: object, place: str = "") -> Iterator[Source]:
+def _sources(part: object) -> Iterator[Source]:
     """The stated sources of the figures of a part of a description: each source once."""
-    if isinstance(part, Sourced) and part.provenance is not None:
-        value = str(part.value) if isinstance(part, Figure) else ""
-        yield Source(place or "all other figures", value, str(part.provenance))
-    if isinstance(part, Figure):
-        return
-    if isinstance(part, BaseModel):
-        parts = [(key, getattr(part, name)) for name, key in keys_of_parts(type(part))]
-    else:
-        parts = list(part.items()) if isinstance(part, dict) else []
-    for key, inside in parts:
-        if isinstance(inside, (BaseModel, dict)):
-            yield from _sources(inside, f"{place}.{key}".lstrip("."))
+    for place, inside, _ in sourced_in(part):
+        if inside.provenance is not None:
+            value = str(inside.value) if isinstance(inside, Figure) else ""
+            yield Source(place or "all other figures", value, str(inside.provenance))
 
 
 def _on_masters(system: System) -> System:
