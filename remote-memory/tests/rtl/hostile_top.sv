@@ -3,7 +3,8 @@
 module hostile_top
   import consort_remote_pkg::*;
 #(
-    parameter int unsigned Links = 2
+    parameter int unsigned Links = 2,
+    parameter bit Queued = 1'b0  // the wires keep words while they pause, and then give them without gaps
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -63,14 +64,60 @@ module hostile_top
     );
   end
 
-  logic [word_width(128)-1:0] s_tx[Links], m_tx[Links];
-  logic s_valid[Links], m_valid[Links], m_ready[Links], no_error[Links];
+  logic [word_width(128)-1:0] s_tx[Links], m_tx[Links], s_rx[Links], m_rx[Links];
+  logic s_valid[Links], s_ready[Links], s_rx_valid[Links];
+  logic m_valid[Links], m_ready[Links], m_rx_valid[Links];
+  logic all_on[Links], no_error[Links];
+  assign all_on = '{default: 1'b1};
   assign no_error = '{default: 1'b0};
+
+  // Each direction of a link keeps words while it pauses, where it is queued.
+  for (genvar l = 0; l < Links; l++) begin : gen_wire
+    if (Queued) begin : gen_queued
+      localparam logic [31:0] PauseChance = 32'd107374182;  // one cycle in 40
+      consort_phy_queue #(
+          .Seed(2 * l + 1)
+      ) i_there (
+          .clk_i,
+          .rst_ni,
+          .pause_chance_i(PauseChance),
+          .longest_pause_i(8'd31),
+          .tx_i(s_tx[l]),
+          .tx_valid_i(s_valid[l]),
+          .tx_ready_o(s_ready[l]),
+          .word_o(m_rx[l]),
+          .word_valid_o(m_rx_valid[l]),
+          .word_ready_i(1'b1),
+          .kept_o()
+      );
+      consort_phy_queue #(
+          .Seed(2 * l + 2)
+      ) i_back (
+          .clk_i,
+          .rst_ni,
+          .pause_chance_i(PauseChance),
+          .longest_pause_i(8'd31),
+          .tx_i(m_tx[l]),
+          .tx_valid_i(m_valid[l]),
+          .tx_ready_o(m_ready[l]),
+          .word_o(s_rx[l]),
+          .word_valid_o(s_rx_valid[l]),
+          .word_ready_i(1'b1),
+          .kept_o()
+      );
+    end else begin : gen_plain
+      assign m_rx[l] = s_tx[l];
+      assign m_rx_valid[l] = s_valid[l];
+      assign s_ready[l] = 1'b1;
+      assign s_rx[l] = m_tx[l];
+      assign s_rx_valid[l] = m_valid[l];
+      assign m_ready[l] = 1'b1;
+    end
+  end
   logic isolate[1];
   assign isolate = '{default: 1'b0};
 
   for (genvar l = 0; l < Links; l++) begin : gen_source
-    assign m_ready[l] = 1'b1;
     consort_link #(
         .Initiator(1'b1)
     ) i_link (
@@ -101,9 +148,9 @@ module hostile_top
         .rx_unit_ready_i(1'b1),
         .phy_tx_o(s_tx[l]),
         .phy_tx_valid_o(s_valid[l]),
-        .phy_tx_ready_i(1'b1),
-        .phy_rx_i(m_tx[l]),
-        .phy_rx_valid_i(m_valid[l]),
+        .phy_tx_ready_i(s_ready[l]),
+        .phy_rx_i(s_rx[l]),
+        .phy_rx_valid_i(s_rx_valid[l]),
         .phy_rx_gap_i(1'b0),
         .phy_rx_hunting_o(),
         .bad_frames_o(),
@@ -128,9 +175,9 @@ module hostile_top
       .phy_tx_o(m_tx),
       .phy_tx_valid_o(m_valid),
       .phy_tx_ready_i(m_ready),
-      .phy_rx_i(s_tx),
-      .phy_rx_valid_i(s_valid),
-      .phy_channel_up_i(m_ready),
+      .phy_rx_i(m_rx),
+      .phy_rx_valid_i(m_rx_valid),
+      .phy_channel_up_i(all_on),
       .phy_hard_err_i(no_error)
   );
 endmodule

@@ -3,7 +3,8 @@
 module lender_top
   import consort_remote_pkg::*;
 #(
-    parameter int unsigned Links = 2
+    parameter int unsigned Links = 2,
+    parameter bit Queued = 1'b0  // the wires keep words while they pause, and then give them without gaps
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -62,12 +63,58 @@ module lender_top
       .r_ready_i(s_r_ready_i[0])
   );
 
-  logic [word_width(128)-1:0] l_tx[Links], c_tx[Links];
-  logic l_valid[Links], c_valid[Links], all_on[Links], no_error[Links];
+  logic [word_width(128)-1:0] l_tx[Links], c_tx[Links], l_rx[Links], c_rx[Links];
+  logic l_valid[Links], l_ready[Links], l_rx_valid[Links];
+  logic c_valid[Links], c_ready[Links], c_rx_valid[Links];
+  logic all_on[Links], no_error[Links];
+  assign all_on = '{default: 1'b1};
   assign no_error = '{default: 1'b0};
 
+  // Each direction of a link keeps words while it pauses, where it is queued.
+  for (genvar l = 0; l < Links; l++) begin : gen_wire
+    if (Queued) begin : gen_queued
+      localparam logic [31:0] PauseChance = 32'd107374182;  // one cycle in 40
+      consort_phy_queue #(
+          .Seed(2 * l + 1)
+      ) i_there (
+          .clk_i,
+          .rst_ni,
+          .pause_chance_i(PauseChance),
+          .longest_pause_i(8'd31),
+          .tx_i(l_tx[l]),
+          .tx_valid_i(l_valid[l]),
+          .tx_ready_o(l_ready[l]),
+          .word_o(c_rx[l]),
+          .word_valid_o(c_rx_valid[l]),
+          .word_ready_i(1'b1),
+          .kept_o()
+      );
+      consort_phy_queue #(
+          .Seed(2 * l + 2)
+      ) i_back (
+          .clk_i,
+          .rst_ni,
+          .pause_chance_i(PauseChance),
+          .longest_pause_i(8'd31),
+          .tx_i(c_tx[l]),
+          .tx_valid_i(c_valid[l]),
+          .tx_ready_o(c_ready[l]),
+          .word_o(l_rx[l]),
+          .word_valid_o(l_rx_valid[l]),
+          .word_ready_i(1'b1),
+          .kept_o()
+      );
+    end else begin : gen_plain
+      assign c_rx[l] = l_tx[l];
+      assign c_rx_valid[l] = l_valid[l];
+      assign l_ready[l] = 1'b1;
+      assign l_rx[l] = c_tx[l];
+      assign l_rx_valid[l] = c_valid[l];
+      assign c_ready[l] = 1'b1;
+    end
+  end
+
   for (genvar l = 0; l < Links; l++) begin : gen_source
-    assign all_on[l] = 1'b1;
     consort_link #(
         .Initiator(1'b0)
     ) i_link (
@@ -98,9 +145,9 @@ module lender_top
         .rx_unit_ready_i(1'b1),
         .phy_tx_o(l_tx[l]),
         .phy_tx_valid_o(l_valid[l]),
-        .phy_tx_ready_i(1'b1),
-        .phy_rx_i(c_tx[l]),
-        .phy_rx_valid_i(c_valid[l]),
+        .phy_tx_ready_i(l_ready[l]),
+        .phy_rx_i(l_rx[l]),
+        .phy_rx_valid_i(l_rx_valid[l]),
         .phy_rx_gap_i(1'b0),
         .phy_rx_hunting_o(),
         .bad_frames_o(),
@@ -121,9 +168,9 @@ module lender_top
       .irq_o(),
       .phy_tx_o(c_tx),
       .phy_tx_valid_o(c_valid),
-      .phy_tx_ready_i(all_on),
-      .phy_rx_i(l_tx),
-      .phy_rx_valid_i(l_valid),
+      .phy_tx_ready_i(c_ready),
+      .phy_rx_i(c_rx),
+      .phy_rx_valid_i(c_rx_valid),
       .phy_channel_up_i(all_on),
       .phy_hard_err_i(no_error)
   );

@@ -68,6 +68,16 @@ def test_accesses_over_both_links_at_once_all_end_and_those_over_the_honest_one_
     assert 0 < counted["errors_there"] < counted["over_the_bad_link"]
 
 
+@pytest.mark.slow
+def test_a_bad_lender_harms_nothing_over_wires_that_keep_words_while_they_pause():
+    queued = build.simulation("lender_top", harness("lenders.cpp"), {"Queued": 1}, OPTIONS, (TOP,))
+    assert found(queued, "stolen", "1") == {"reads": 64, "writes": 64, "wrong": 0, "early": 0}
+    assert found(queued, "noise", "1", "20000")["wrong"] == 0
+    counted = found(queued, "mixed", "3", "20000")
+    assert (counted["accesses"], counted["wrong"]) == (20_000, 0)
+    assert 0 < counted["errors_there"] < counted["over_the_bad_link"]
+
+
 # ---- Wrong blocks ----
 
 WRONG = [

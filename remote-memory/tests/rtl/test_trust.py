@@ -144,6 +144,13 @@ def test_a_hostile_cblock_reaches_nothing_but_its_segment_and_stops_nobody(hosti
     stops_nobody(hostile, seed)
 
 
+@pytest.mark.slow
+def test_a_hostile_cblock_reaches_nothing_over_wires_that_keep_words_while_they_pause():
+    options = ("-Wno-PINCONNECTEMPTY",)
+    more = (HOSTILE,)
+    stops_nobody(build.simulation("hostile_top", run.harness("hostile.cpp"), {"Queued": 1}, options, more), 5)
+
+
 def stops_nobody(hostile: Path, seed: int) -> None:
     # The harness fails if the memory is asked for anything else; the checkers fail if it is no burst of AXI4.
     result = subprocess.run(
