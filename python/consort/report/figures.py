@@ -117,6 +117,8 @@ def tail_svg(distributions: Sequence[Distribution], ident: str, label: str, unit
             ends.append((float(x[-1]), unserved / (counts.sum() + unserved), n))
         axes.set_yscale("log")
         axes.set_xscale("log")
+        # No share is above 1, and one value alone has an axis, too.
+        axes.set_ylim(min(axes.get_ylim()[0], 0.5), 1.2)
         axes.set_ylabel("share of samples at or above")
         _limits(axes, distributions)
         right = axes.get_xlim()[1] * (1.6 if ends else 1)

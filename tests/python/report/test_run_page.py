@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from consort.commands.report import command as report_command
 from consort.commands.runs import command as runs_command
 from consort.record import RawRun, Run, RunWriter
-from consort.record.summary import histogram
+from consort.record.summary import Histogram, histogram
 from consort.report import PAGES
-from consort.report.figures import bin_edges, tail, thin
+from consort.report.figures import Distribution, bin_edges, tail, tail_svg, thin
 from consort.report.page import caveats, realtime_rows
 from effort import PATIENCE
 from hypothesis import given
@@ -281,3 +281,9 @@ def test_a_percentile_that_is_only_the_maximum_is_marked(tmp_path: Path, n: int,
         writer.add_configuration("idle", "idle", raw)
     assert writer.run is not None
     assert (writer.run.path / "report.html").read_text().count("†</td>") == marks
+
+
+def test_no_share_above_one_is_drawn():
+    one = Histogram(np.array([9_112]), np.array([1_608]))
+    svg = tail_svg([Distribution("servo", one, 1.0)], "x", "response")
+    assert "10^{0}" in svg and "10^{1}" not in svg
