@@ -10,6 +10,8 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
     """
     flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
     units = [cpp_tree() / "ports" / unit for unit in (UNITS + VIRTUAL if plan.target == "virtual" else UNITS)]
-    objects = tuple(build_unit(unit, flags, unit.stem, plan) for unit in units)
+    objects = tuple(build_units(units, flags, plan))
     if any(task.remote_state is not None for task in plan.tasks.values()):
         objects = (*objects, remote_memory().state_library())
     return build_program(plan, program_source(plan), flags, objects)
@@ -84,7 +86,7 @@ def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
     command = [cxx, *flags, *(f"-I{folder}" for folder in folders)]
 
     def make(target: Path, scratch: Path) -> None:
-        objects = [str(build_unit(unit, flags, unit.stem, plan)) for unit in units]
+        objects = map(str, build_units(units, flags, plan))
         made = run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch)
         _built(made, plan)
 
@@ -113,14 +115,20 @@ def build_program(
     return kept("programs", f"{plan.file.stem}-{key}", "application", make)
 
 
-def build_unit(unit: Path, flags: tuple[str, ...], name: str, plan: Plan) -> Path:
+def build_units(units: Sequence[Path], flags: tuple[str, ...], plan: Plan) -> list[Path]:
+    """The objects of several of Consort's own units, as many at a time as there are processors."""
+    with ThreadPoolExecutor(max(len(os.sched_getaffinity(0)), 1)) as together:
+        return list(together.map(lambda unit: build_unit(unit, flags, plan), units))
+
+
+def build_unit(unit: Path, flags: tuple[str, ...], plan: Plan) -> Path:
     """The object of one of Consort's own translation units, built if it is not cached."""
     key, command = _key_of_own(unit, flags, plan)
 
     def make(target: Path, scratch: Path) -> None:
         _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), plan)
 
-    return kept("programs", f"{name}-{key}", f"{name}.o", make)
+    return kept("programs", f"{unit.stem}-{key}", f"{unit.stem}.o", make)
 
 
 # The keys of Consort's own units in this process: each run needs them, and to see their text takes as
