@@ -21,7 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from consort.analysis.generated import generate
+    from consort.analysis.generate import generate
     from consort.analysis.system import analyze_system as analyze
     from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
     from consort.model.load import load_system as load
@@ -37,7 +37,7 @@ _ERRORS = ("BadInput", "ConsortError", "EnvironmentLacks", "SystemFails")
 # Names by the module that has them, and what they are called there.
 _FROM = {
     "analyze": ("consort.analysis.system", "analyze_system"),
-    "generate": ("consort.analysis.generated", "generate"),
+    "generate": ("consort.analysis.generate", "generate"),
     "load": ("consort.model.load", "load_system"),
     "load_run": ("consort.record.store", "load_run"),
     **{name: ("consort.base.errors", name) for name in _ERRORS},

@@ -29,24 +29,33 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("consort.commands.bench", "Run a benchmark and hold its figures against their goals."),
     "board": ("consort.commands.board", "Start emulated boards, show their consoles, debug and end them."),
     "check": ("consort.commands.check", "Check a system description and say what is wrong with it."),
-    "compare": ("consort.commands.compare", "Compare two recorded runs."),
+    "compare": ("consort.commands.runs:compare_command", "Compare two recorded runs."),
     "doctor": ("consort.commands.doctor", "Say how ready this machine is for real time, with remedies."),
-    "export": ("consort.commands.export", "Write a description for AMALTHEA, rt-app, SAG or MAST."),
+    "export": (
+        "consort.commands.import_:export_command",
+        "Write a description for AMALTHEA, rt-app, SAG or MAST.",
+    ),
     "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
     "import": ("consort.commands.import_", "Make a description from AMALTHEA, rt-app or a device tree."),
-    "init": ("consort.commands.init", "Write a small application that runs, to begin from."),
+    "init": ("consort.commands.plan:init_command", "Write a small application that runs, to begin from."),
     "migrate": ("consort.commands.migrate", "Build a step whose jobs can move in mid-job, and move one."),
-    "mode": ("consort.commands.mode", "Ask a run in progress for another of its modes."),
+    "mode": ("consort.commands.watch:mode_command", "Ask a run in progress for another of its modes."),
     "place": ("consort.commands.place", "Choose where each task runs so that all holds and a goal is best."),
     "plan": ("consort.commands.plan", "Lay a description out on a target and show what each core will do."),
-    "probe": ("consort.commands.probe", "Measure this machine and write a platform file."),
+    "probe": ("consort.commands.doctor:probe_command", "Measure this machine and write a platform file."),
     "profile": ("consort.commands.profile", "Measure the execution times of steps and propose them."),
-    "region": ("consort.commands.region", "Show what a shared-memory region holds."),
-    "report": ("consort.commands.report", "Write the HTML report and the trace of a recorded run."),
+    "region": ("consort.commands.watch:region_command", "Show what a shared-memory region holds."),
+    "report": (
+        "consort.commands.runs:report_command",
+        "Write the HTML report and the trace of a recorded run.",
+    ),
     "run": ("consort.commands.run", "Run a system description and record every sample."),
     "runs": ("consort.commands.runs", "List the recorded runs."),
-    "schema": ("consort.commands.schema", "Print the JSON Schema of system descriptions, for editors."),
-    "show": ("consort.commands.show", "Draw a system or a platform as SVG."),
+    "schema": (
+        "consort.commands.plan:schema_command",
+        "Print the JSON Schema of system descriptions, for editors.",
+    ),
+    "show": ("consort.commands.plan:show_command", "Draw a system or a platform as SVG."),
     "simulate": ("consort.commands.simulate", "Simulate a system description in exact time and record it."),
     "sweep": ("consort.commands.sweep", "Compute figures as functions of parameters, on all cores."),
     "watch": ("consort.commands.watch", "Show the rates, misses and largest times of a run in progress."),
@@ -110,7 +119,7 @@ class LazyGroup(click.Group):
             # An option in the place of a command has a message of its own.
             if args[0].startswith("-"):
                 raise
-            from consort.base.problems import nearest
+            from consort.base.errors import nearest
 
             hint = nearest(args[0], self.list_commands(ctx), "commands")
             raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx) from None

@@ -13,7 +13,7 @@ from consort.board.boards import FILE, board_names
 from consort.board.count import check_board
 from consort.board.description import board_schema
 from consort.model import Frequency
-from consort.model.schema import schema_text
+from consort.model.load import schema_text
 from ruamel.yaml import YAML
 
 

@@ -19,7 +19,7 @@ from consort.board.placement import placement
 from consort.judge import Verdict
 from consort.model import load_system
 from consort.record import RawRun
-from consort.record.status import OPERATIONS
+from consort.record.ran import OPERATIONS
 
 # The reference in logical order, which virtual time and this machine are held against too.
 sys.path.append(str(ROOT / "tests/python/run"))

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from board_support import PATIENCE, board
 from consort import _engine
-from consort.board.kernel_image import kernel_row
 from consort.board.scratchpad import Given, KernelRun, Request, run_kernel
-from consort.board.task_image import image_of_text, make_image
+from consort.board.task_image import image_of_text, kernel_row, make_image
 
 TENTH = 20_000  # ns
 SLOT = 10

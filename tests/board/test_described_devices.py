@@ -13,7 +13,7 @@ from board_support import ROOT, recorded_and_judged
 from consort.base.errors import BadInput
 from consort.board.placement import placement, plan_for
 from consort.model import BadDescription, load_system
-from consort.record.status import OPERATIONS
+from consort.record.ran import OPERATIONS
 from test_synchronized import same
 
 UAV = ROOT / "examples/uav/system.yaml"

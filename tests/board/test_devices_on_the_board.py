@@ -26,11 +26,10 @@ from consort.board.devices import (
     serial_messages,
     socket_line,
 )
-from consort.board.kernel_image import kernel_row
 from consort.board.layouts import Layouts
 from consort.board.scratchpad import Given, KernelResult, KernelRun, kernel_images, run_kernel
 from consort.board.session import Board
-from consort.board.task_image import TaskImage, image_of_text, make_image
+from consort.board.task_image import TaskImage, image_of_text, kernel_row, make_image
 
 US, MS = 1_000, 1_000_000
 SLOT = 200 * US

@@ -16,7 +16,7 @@ from consort.board.placement import placement
 from consort.judge import Verdict
 from consort.model import load_system
 from consort.record import RawRun
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 
 LOCAL: dict[str, Any] = {"execution": "local"}
 NON_PREEMPTIVE = {"policy": "fixed-priority-non-preemptive"}

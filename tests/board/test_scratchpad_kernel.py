@@ -14,7 +14,6 @@ from board_support import PATIENCE, board
 from consort.base.errors import BadInput, SystemFails
 from consort.board import scratchpad
 from consort.board.boards import kernel_board, roles
-from consort.board.kernel_image import kernel_row
 from consort.board.layouts import Layouts
 from consort.board.scratchpad import (
     Fault,
@@ -23,7 +22,7 @@ from consort.board.scratchpad import (
     KernelRun,
     run_kernel,
 )
-from consort.board.task_image import TaskImage, image_of_text, make_image
+from consort.board.task_image import TaskImage, image_of_text, kernel_row, make_image
 
 HERE = Path(__file__).resolve().parent
 ON_CHIP = kernel_board().memory["on_chip"].address

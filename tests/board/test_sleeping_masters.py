@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from board_support import ROOT, recorded_and_judged
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 
 JOBS = 16
 

@@ -15,7 +15,7 @@ from consort.board.application import BoardRun, prepare_board
 from consort.board.call_graph import FRAME
 from consort.board.image import build_image, call_graph_of, program_source
 from consort.board.placement import placement
-from consort.board.recorded import Recorded
+from consort.board.records import Recorded
 from consort.model import load_system
 
 FIXED = "fixed-priority"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from board_support import board, consort, recorded_and_judged
-from consort.record.status import OPERATIONS, STATUS
+from consort.record.ran import OPERATIONS, STATUS
 
 JOBS = 40
 # 64 bits.

@@ -32,7 +32,7 @@ from consort.board.placement import placement
 from consort.board.programs import SYNCHRONIZER, TEMPLATES
 from consort.model import load_system
 from consort.record import RawRun
-from consort.record.status import OPERATIONS
+from consort.record.ran import OPERATIONS
 from consort.run.options import Options
 from effort import PATIENCE
 from test_channels_on_boards import NOT_PREEMPTIVE, PREEMPTIVE, check, column, let_system, system

@@ -13,16 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import ROOT, board, consort
-from consort.analysis.scratchpad import moved
-from consort.analysis.three_phase import bound_core
+from consort.analysis.three_phase import bound_core, moved
 from consort.base.errors import BadInput
 from consort.base.waiting import silent
 from consort.board import kernel
 from consort.board.application import prepare_board
 from consort.board.boards import kernel_board
-from consort.board.generated import board_tables
-from consort.board.kernel_order import first_difference
-from consort.board.kernel_plan import KernelPlan, kernel_plan
+from consort.board.generate.tables import board_tables
+from consort.board.kernel_plan import KernelPlan, first_difference, kernel_plan
 from consort.board.scratchpad import run_kernel
 from consort.board.task_image import PAGE, TaskImage
 from consort.judge import Bounds

@@ -19,7 +19,7 @@ import pytest
 from consort.analysis.system import analyze_system
 from consort.model import load_system
 from consort.plan import TARGETS, problems_of
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 from effort import PATIENCE
 
 pytestmark = pytest.mark.realtime

@@ -13,7 +13,7 @@ from consort.cli import main
 from consort.model import load_system
 from consort.plan import problems_of
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
+from consort.simulate.outcome import simulate_against_bounds
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "drive-30us"
 FILES = ("system.yaml", "here.yaml")

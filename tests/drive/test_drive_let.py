@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 from effort import PATIENCE, examples
 from ruamel.yaml import YAML
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import ConsortError
-from consort.commands import import_, report, runs
+from consort.commands import import_, runs
 from consort.exchange.formats import IMPORTS
 from consort.model import System
 from consort.model.load import load_description
@@ -117,7 +117,7 @@ def _as_commands_do(run: Path, *, page: bool) -> None:
             compare(opened, opened)
     quiet(runs.command, ["--root", str(run.parent)])
     if page:
-        quiet(report.command, [str(run)])
+        quiet(runs.report_command, [str(run)])
 
 
 def quiet(command: object, arguments: list[str]) -> None:

@@ -20,7 +20,7 @@ from consort.base.waiting import silent
 from consort.board.application import prepare_board
 from consort.board.description import CoreSpec
 from consort.board.placement import board_of, is_emulated
-from consort.board.qemu import find, version
+from consort.board.rtlinux import find, version
 from consort.model import System, load_system
 
 from consort_bench import board_dispatch, board_size, freertos

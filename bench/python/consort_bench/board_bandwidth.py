@@ -12,9 +12,8 @@ from typing import Any
 
 from consort.base.environment import environment
 from consort.board.devices import BoxShape, DeviceSetup, Flow, Mirror, Subscribed
-from consort.board.kernel_image import kernel_row
 from consort.board.scratchpad import Given, KernelResult, KernelRun, run_kernel
-from consort.board.task_image import image_of_text, make_image
+from consort.board.task_image import image_of_text, kernel_row, make_image
 
 from consort_bench.published import experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from consort.analysis.scratchpad import moved
+from consort.analysis.three_phase import moved
 from consort.base.errors import BadInput
 from consort.base.toolchain.builds import need_source_tree
 from consort.base.waiting import silent
@@ -27,14 +27,22 @@ from consort.board.count import ALLOWED, Count, changes, compiler_version, load,
 from consort.board.description import BoardSpec
 from consort.board.image import board_program
 from consort.board.kernel import reference
-from consort.board.kernel_image import kernel_image, kernel_row
 from consort.board.kernel_plan import KernelPrograms, placed
 from consort.board.layouts import FILLER, Layouts, packed
 from consort.board.scratchpad import HERTZ, TABLES, Window
 from consort.board.session import Board
-from consort.board.task_image import ENTRY, TaskImage, aligned, headed, image_of_text, make_image
+from consort.board.task_image import (
+    ENTRY,
+    TaskImage,
+    aligned,
+    headed,
+    image_of_text,
+    kernel_image,
+    kernel_row,
+    make_image,
+)
 from consort.model import System, load_system
-from consort.model.scheduling import Scheduling
+from consort.model.sharing import Scheduling
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
 from numpy.typing import NDArray

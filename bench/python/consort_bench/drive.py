@@ -31,8 +31,8 @@ from consort.base.waiting import signals_to_exceptions, silent
 from consort.judge import Verdict
 from consort.judge.samples import Samples
 from consort.model import Configuration, load_system
-from consort.record.scratch import scratch_folder
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
+from consort.record.writer import scratch_folder
 from consort.run import Options as RunOptions
 from consort.run import prepare
 from consort.run.flow import judged

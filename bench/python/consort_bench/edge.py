@@ -23,9 +23,9 @@ from consort.judge import Verdict
 from consort.model import System, system_from_data
 from consort.model.platform import find_platform, load_platform
 from consort.record import RawRun, Run, RunWriter
-from consort.record.scratch import scratch_folder
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 from consort.record.summary import summarise
+from consort.record.writer import scratch_folder
 from consort.report import PAGES
 from consort.run.application import prepare
 from consort.run.flow import record_configuration

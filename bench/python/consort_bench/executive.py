@@ -23,9 +23,9 @@ from consort.base.errors import EnvironmentLacks
 from consort.base.waiting import Progress, silent
 from consort.record import RawRun
 from consort.record.columns import JOBS
-from consort.record.scratch import scratch_folder
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 from consort.record.store import default_root
+from consort.record.writer import scratch_folder
 
 from consort_bench.executive_rounds import (
     Executive,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from consort.base.cpus import usable_cpus
+from consort.base.environment import usable_cpus
 from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.base.toolchain.builds import need_source_tree
 from consort.base.waiting import Progress
@@ -20,14 +20,14 @@ from consort.model import load_system
 from consort.plan import ModePlans
 from consort.record import RawRun
 from consort.record.columns import JOBS, to_ns
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 from consort.run.application import Prepared, prepare
+from consort.run.blocks import write_rows
 from consort.run.config import run_config
-from consort.run.launch import launch
 from consort.run.options import Options as RunOptions
-from consort.run.placement import place
+from consort.run.options import place
 from consort.run.plan_image import write_image
-from consort.run.rows import write_rows
+from consort.run.process import launch
 from numpy.typing import NDArray
 
 from consort_bench.programs import cpp_program

@@ -20,10 +20,10 @@ from typing import Any
 from consort.base.environment import environment
 from consort.base.errors import BadInput
 from consort.record.store import default_root
-from consort.sweep.call import write_all
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import PROGRAM_COLUMNS, load_sweep
 from consort.sweep.run import run as run_sweep
+from consort.sweep.run import write_all
 from consort.sweep.store import Point, identity, points
 from consort.sweep.work import programs
 

@@ -10,8 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from consort.base.cpus import usable_cpus
-from consort.base.environment import environment
+from consort.base.environment import environment, usable_cpus
 from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.record import RawRun
 

@@ -15,7 +15,7 @@ from typing import Any
 from consort.base.errors import environment_errors
 from consort.base.waiting import Progress
 from consort.record import Run, RunWriter
-from consort.record.scratch import scratch_folder
+from consort.record.writer import scratch_folder
 from consort.report import PAGES
 
 from consort_bench.communication import table_1

@@ -18,9 +18,9 @@ from typing import Any
 from consort.base.environment import environment
 from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.base.toolchain.builds import need_source_tree
+from consort.migrate.c_code import owner_of
 from consort.migrate.module import Step, build_module
 from consort.migrate.programs import build_program, compile_step, target_of
-from consort.migrate.tools import owner_of
 from elftools.elf.elffile import ELFFile
 
 from consort_bench.icc import processor

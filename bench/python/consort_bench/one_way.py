@@ -16,7 +16,7 @@ import numpy as np
 from consort.base.errors import environment_errors
 from consort.base.waiting import Progress
 from consort.record import Run, RunWriter
-from consort.record.scratch import scratch_folder
+from consort.record.writer import scratch_folder
 from consort.report import PAGES
 
 from consort_bench.one_way_figures import medians_section

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from consort.base.cpus import usable_cpus
+from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.toolchain.builds import need_source_tree
 from consort.base.toolchain.compiler import own_program
@@ -21,7 +21,7 @@ from consort.record.columns import ACTIVITY, to_ns
 from consort.record.raw import MANIFEST
 from consort.record.summary import Summary, summarise
 from consort.record.tables import SOURCES
-from consort.run.interference import interfering
+from consort.run.far_memory import interfering
 from consort.run.process import add_note, execute
 from numpy.typing import NDArray
 

@@ -15,9 +15,9 @@ from consort.analysis.figures import Figures, MissingFigure
 from consort.analysis.offload import ROUNDS, Master, MasterTask, taken_apart, together, wait_by_priority
 from consort.analysis.offload_costs import messages
 from consort.analysis.result import Bound, Used, in_words, joined
-from consort.model.accelerators import Sharing
+from consort.model.figures import Sharing
 from consort.plan import Plan
-from consort.plan.accelerators import PlannedClient, PlannedRequest
+from consort.plan.sharing import PlannedClient, PlannedRequest
 
 DOC = "docs/explanation/analyses.md"
 THEOREM: dict[Sharing, str] = {"fixed-priority": "theorem 33", "tdma": "theorem 34", "budget": "theorem 35"}

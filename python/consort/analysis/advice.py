@@ -15,7 +15,7 @@ from consort.analysis.system import analyze_system
 from consort.base.waiting import Progress, silent
 from consort.model import BadDescription, System, system_from_data
 from consort.model.base import group_of
-from consort.model.kinds import Wait
+from consort.model.channel import Wait
 
 ChangeKind = Literal["priority", "core", "wcet", "slot", "arbitration", "policy"]
 # A description as text, and which of its bounds hold.

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds as theorems that Coq checks: the tasks of a core, and for each the windows that show its bound."""
+"""Bounds as theorems, and Coq's check of them against the library of proofs that comes with Consort: the
+tasks of a core, and for each the windows that show its bound."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from consort.analysis.figures import Figures, NotAnalysable
 from consort.analysis.result import Bound
 from consort.analysis.system import master_of
 from consort.analysis.unitask import UniTask
+from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.plan.lacks import CERTIFICATE, lacking_on
 from consort.plan.types import Plan
 
@@ -151,3 +158,59 @@ def _record(task: _Charged) -> str:
 def _plain(name: str) -> str:
     """Within a comment, which nothing in a name may end."""
     return re.sub(r"[^\w.-]", "_", name)
+
+
+LIBRARY = Path(__file__).resolve().parents[1] / "proofs"
+# In the order in which they need each other.
+FILES = ("ResponseTime.v", "Certificate.v")
+# Coq's output for a theorem that rests on no axiom.
+CLOSED = "Closed under the global context"
+LONGEST = 900
+
+
+def coqc() -> str:
+    """The program; `EnvironmentLacks` where there is none."""
+    found = shutil.which("coqc")
+    if found is None:
+        raise EnvironmentLacks(
+            "checking a certificate needs coqc", "install it: tools/install-packages.sh prove"
+        )
+    return found
+
+
+@lru_cache
+def library() -> TemporaryDirectory[str]:
+    """The proofs that a certificate rests on, checked once in a process."""
+    folder = TemporaryDirectory(prefix="consort-proofs-")
+    for name in FILES:
+        shutil.copyfile(LIBRARY / name, Path(folder.name) / name)
+        _accepted(Path(folder.name) / name, name, folder.name)
+    return folder
+
+
+def check(certificate: Path, theorems: int) -> str:
+    """Coq's version, if it accepts so many theorems of the file, none of which rests on an axiom."""
+    program = coqc()
+    with TemporaryDirectory(prefix="consort-certificate-") as folder:
+        copy = Path(folder) / "Bounds.v"
+        shutil.copyfile(certificate, copy)
+        said = _accepted(copy, str(certificate), library().name)
+    if said.count(CLOSED) != theorems:
+        raise SystemFails(f"{certificate}: not every theorem is free of axioms: {said.strip()}")
+    return _run([program, "--print-version"]).stdout.split()[0]
+
+
+def _accepted(path: Path, name: str, proofs: str) -> str:
+    # Coq leaves a cache of its arithmetic in the folder that it runs in.
+    done = _run([coqc(), "-q", "-Q", proofs, "Consort", str(path)], proofs)
+    if done.returncode != 0:
+        said = " ".join(done.stderr.replace(str(path), name).split())
+        raise SystemFails(f"{name}: Coq does not accept it: {said}")
+    return done.stdout
+
+
+def _run(command: list[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, cwd=folder)
+    except subprocess.TimeoutExpired:
+        raise SystemFails(f"{command[-1]}: Coq was not done after {LONGEST} s") from None

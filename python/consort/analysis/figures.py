@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.result import UNSOURCED, Used
 from consort.model.base import group_of
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.model.memories import AccessCost, Exchange
 from consort.model.quantities import Duration, Quantity
 from consort.plan import Plan

@@ -14,12 +14,12 @@ from math import gcd
 from typing import Any, Literal
 
 from consort import _engine
-from consort.analysis.cache_windows import CachedCore, by_windows
-from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
+from consort.analysis.reloads import CachedCore, by_windows
 from consort.analysis.result import Bound, Step, Steps, in_words, least
+from consort.analysis.supply import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 from consort.analysis.unitask import Reloads, distances_in, spacing_of
-from consort.model.kinds import Wait
+from consort.model.channel import Wait
 from consort.plan.types import PlannedSupply
 
 # How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the

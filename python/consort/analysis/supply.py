@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The supply that a hypervisor gives a core, as the uniprocessor analyses take it."""
+"""The engine's analyses within 63 bits, where a larger sum gives no bound and no error; and the supply that
+a hypervisor gives a core, as they take it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from consort.analysis.result import Bound, Step, in_words, with_theorem
+from consort.model.quantities import LARGEST
 from consort.plan.types import PlannedSupply
 
 SOURCE = "docs/explanation/analyses.md, theorem 18 (Shin & Lee 2003), with "
@@ -59,3 +62,19 @@ def _with_gaps(bound: Bound) -> Sequence[Step]:
         return steps
     gap = Step("supply", "the core is not supplied", at, length, note="all of it, before and in between")
     return (*steps[:first], gap, *(replace(step, start=step.start + length) for step in steps[first:]))
+
+
+OUT_OF_RANGE = "out-of-range"
+NOTE = "its busy window, or a time of it, leaves 63 bits of picoseconds (106 days)"
+
+
+def within_range(analysis: Callable[..., dict[str, Any]], **arguments: Any) -> dict[str, Any]:
+    """The result of an analysis of the engine; without a bound, and with this verdict, if a sum is too
+    large."""
+    for value in arguments.values():
+        if isinstance(value, list) and value and isinstance(value[0], int) and max(value) > LARGEST:
+            return {"verdict": OUT_OF_RANGE, "bound": None}
+    try:
+        return analysis(**arguments)
+    except OverflowError:
+        return {"verdict": OUT_OF_RANGE, "bound": None}

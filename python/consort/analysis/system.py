@@ -8,13 +8,10 @@ from dataclasses import replace
 from typing import get_args
 
 from consort.analysis.accelerators import Ask, asks_of, with_requests
-from consort.analysis.arrivals import Arriving, arriving, shortest
-from consort.analysis.backlog import Behind, behind, lateness
+from consort.analysis.backlog import Arriving, Behind, arriving, behind, lateness, shortest
 from consort.analysis.bandwidth import regulated_core
-from consort.analysis.cache_costs import cache_costs
 from consort.analysis.chains import Link, implicit, let
-from consort.analysis.channel_bounds import channel_bounds, holds
-from consort.analysis.deliveries import Delivery, deliveries, delivery_between
+from consort.analysis.channel_bounds import Delivery, channel_bounds, deliveries, delivery_between, holds
 from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, check_together
 from consort.analysis.offload import (
@@ -25,9 +22,8 @@ from consort.analysis.offload import (
     offloaded,
     together,
 )
-from consort.analysis.offload_costs import offload_costs
-from consort.analysis.preemption import with_reloads
-from consort.analysis.remote_states import faults_of, pages_on, with_faults
+from consort.analysis.offload_costs import faults_of, offload_costs, pages_on, with_faults
+from consort.analysis.reloads import cache_costs, with_reloads
 from consort.analysis.resources import (
     blockers_of,
     blocking_of,
@@ -37,11 +33,11 @@ from consort.analysis.resources import (
     with_resources,
 )
 from consort.analysis.result import Bound, Bounds, Used, in_words, joined
-from consort.analysis.scratchpad import bound_three_phase
+from consort.analysis.three_phase import bound_three_phase
 from consort.analysis.unitask import least_distances
 from consort.base import arguments
 from consort.model import System
-from consort.model.kinds import Service, Wait
+from consort.model.channel import Service, Wait
 from consort.plan import Plan, plan_of
 from consort.plan.make import subject_of
 

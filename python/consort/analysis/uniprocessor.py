@@ -13,11 +13,20 @@ from functools import partial
 from typing import Any
 
 from consort import _engine
-from consort.analysis.offsets import ANY_MOMENT, timed, timed_under_edf, with_offsets
-from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Later, Step, Steps, in_words
-from consort.analysis.supply import ticks_of_supply, times_of, under
-from consort.analysis.unitask import HasSets, Reloads, distances_in, reloading, spacing_of, ticks_of
+from consort.analysis.supply import NOTE, OUT_OF_RANGE, ticks_of_supply, times_of, under, within_range
+from consort.analysis.unitask import (
+    ANY_MOMENT,
+    HasSets,
+    Reloads,
+    distances_in,
+    reloading,
+    spacing_of,
+    ticks_of,
+    timed,
+    timed_under_edf,
+    with_offsets,
+)
 from consort.analysis.unitask import UniTask as UniTask
 from consort.analysis.unitask import utilization as utilization
 from consort.plan.types import PlannedSupply

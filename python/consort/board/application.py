@@ -23,18 +23,19 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
 from consort.base.waiting import STANDSTILL_S, Progress, silent
-from consort.board import device_process, executive, kernel, kernel_plan, programs, synchronized
+from consort.board import executive, kernel, kernel_plan, programs, records, refusals
 from consort.board.placement import Placement, placement
 from consort.board.programs import Programs
-from consort.board.qemu import find, version
-from consort.board.recorded import Recorded
+from consort.board.records import Recorded
+from consort.board.rtlinux import find, version
 from consort.judge import Expected
 from consort.model import Configuration, System
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.plan import ModePlans, Plan
+from consort.record.ran import STATUS
 from consort.record.raw import write_manifest, write_table
-from consort.record.scratch import scratch_folder
-from consort.record.status import STATUS
+from consort.record.writer import scratch_folder
+from consort.run.blocks import input_rows, member_rows, sized, write_rows
 from consort.run.build import build_application, describe
 from consort.run.collect import golden_of, replay_command
 from consort.run.config import Placement as Cpus
@@ -43,8 +44,6 @@ from consort.run.flow import Recording
 from consort.run.live import Announcement
 from consort.run.options import Options, duration_of
 from consort.run.plan_image import write_image
-from consort.run.rows import input_rows, member_rows, write_rows
-from consort.run.sizes import sized
 
 # The record's clock, and its reading at each core's first release: 0 means that a thing did not happen.
 HERTZ, BEGIN = 10**9, 1000
@@ -249,8 +248,8 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
         time = f"{tick} for each instruction executed"
     if where.synchronized:
         time += ", of processes beside the board their declared times"
-        notes += synchronized.notes(where.plan, where.beside)
-        notes += device_process.notes(where.plan)
+        notes += refusals.notes(where.plan, where.beside)
+        notes += records.notes(where.plan)
     if not recorded.whole:
         released = [int(np.count_nonzero(jobs["task"] == n)) for n in range(len(where.plan.tasks))]
         facts = {**facts, "jobs": dict(zip(where.plan.tasks, released, strict=True))}

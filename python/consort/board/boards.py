@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from consort.base.errors import BadInput
-from consort.base.problems import BadDescription, nearest
+from consort.base.errors import BadDescription, BadInput, nearest
 from consort.base.toolchain.builds import need_source_tree, source_tree
 from consort.base.toolchain.compiler import PROCESSES
 from consort.board.description import BoardSpec, CoreSpec, KernelSpec, MemoryRange

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.recorded import carried
-from consort.run.rows import ROW_DEVICES
+from consort.run.blocks import ROW_DEVICES
 from consort.run.source import channel_type, identifier, member_offset, member_type, plant_part, step_of
 
 if TYPE_CHECKING:

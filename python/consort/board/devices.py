@@ -19,7 +19,7 @@ import numpy as np
 from consort.base.errors import BadInput
 from consort.board.description import BoardSpec
 from consort.board.layouts import Layouts, packed
-from consort.board.qemu import quoted
+from consort.board.rtlinux import quoted
 
 # A frame: Ethernet header and the message's length; the longest message fits a frame of 1,518 bytes.
 HEADER, LONGEST = 16, 1500

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, SystemFails
 from consort.base.waiting import STANDSTILL_S, Progress, silent
-from consort.board import clocks, device_process, rtlinux, stack
+from consort.board import control_block, records, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS, check_undisturbed
 from consort.board.data_flow import (
     ALIGNMENT,
@@ -30,11 +30,11 @@ from consort.board.data_flow import (
 )
 from consort.board.placement import Placement
 from consort.board.programs import CORE_VALUES, TASK_VALUES, Programs
-from consort.board.recorded import Recorded, by_the_workers_clock, in_nanoseconds, read_ring
+from consort.board.records import Recorded, by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.plan import PlannedTask
-from consort.record.outputs import numbered
+from consort.record.sections import numbered
 from consort.run.collect import output_dtype
 from consort.run.plan_image import Clock, board_image
 
@@ -110,7 +110,7 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
         "region_bytes": of_region,
         "lines": window.reserve((len(plan.cores) + 1) * ALIGNMENT),
         "cores": len(plan.cores),
-        "clocks": window.reserve((len(plan.cores) + 1) * clocks.EXCHANGE_BYTES),
+        "clocks": window.reserve((len(plan.cores) + 1) * control_block.EXCHANGE_BYTES),
         # Cores in one time set their clocks, and begin together.
         "masters": sum(1 << number for number in _in_time(where)) if request.counted else 0,
         "untimed": int(not request.counted),
@@ -145,11 +145,11 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
         orders[where.places[name]] = (1, words)
     device_ring = None
     if where.device_place is not None:
-        capacity = device_process.ring_capacity(plan, duration, request.described["record"])
+        capacity = records.ring_capacity(plan, duration, request.described["record"])
         device_ring = (window.reserve(request.described["record"]["ring"]["bytes"] + capacity), capacity)
         numbers = {**dict.fromkeys(CORE_VALUES, 0), **shared, "number": len(plan.cores)}
         numbers |= {"until": duration // 1000, "lead": LEAD_NS}
-        values = [*(numbers[key] for key in CORE_VALUES), *device_ring, *device_process.periods_ns(plan)]
+        values = [*(numbers[key] for key in CORE_VALUES), *device_ring, *records.periods_ns(plan)]
         orders[where.device_place] = (1, _words(values))
     if where.synchronizer is not None:
         orders[where.synchronizer.place] = (1, orders[where.synchronizer.place][1])
@@ -206,7 +206,7 @@ def run(request: Request, *, seconds: float = STANDSTILL_S, progress: Progress =
     linux_core, linux_program = where.linux_core, programs.linux
     everyone = dict(where.places)
     if where.device_place is not None:
-        everyone[device_process.TITLE] = where.device_place
+        everyone[records.TITLE] = where.device_place
 
     def boot(folder: Path) -> rtlinux.LinuxBoot:
         assert linux_core is not None and linux_program is not None
@@ -282,7 +282,7 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
         at, capacity = made.device_ring
         ring = board.read(at, record["ring"]["bytes"] + capacity)
         results = board.control_blocks[where.device_place].results
-        moved, dropped = device_process.operations(ring, record, results, request.begin)
+        moved, dropped = records.operations(ring, record, results, request.begin)
         operations.append(moved)
         lost += dropped
     found = [np.concatenate(parts) for parts in (jobs, operations, events)]
@@ -292,7 +292,7 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
     if request.counted and len(where.masters) > 1:
         masters = {name: where.played[name] for name in where.masters}
         left = {name: board.control_blocks[core.place].results for name, core in masters.items()}
-        sections.append(clocks.section(clocks.read_clocks(masters, left)))
+        sections.append(control_block.section(control_block.read_clocks(masters, left)))
     return Recorded(
         found[0],
         found[2],

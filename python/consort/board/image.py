@@ -16,8 +16,7 @@ from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.toolchain.builds import digest, kept, need_source_tree
 from consort.base.toolchain.compiler import ProcessSpec, compiled, run_tool
 from consort.board.call_graph import CallGraph, read_call_graph
-from consort.board.description import BoardSpec, CoreSpec
-from consort.board.memory_map import generated_folder
+from consort.board.description import BoardSpec, CoreSpec, generated_folder
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile

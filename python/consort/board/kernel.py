@@ -20,23 +20,32 @@ from consort.analysis.three_phase import bound_core
 from consort.base.waiting import STANDSTILL_S, Progress, silent
 from consort.board.boards import roles
 from consort.board.executive import Request
-from consort.board.kernel_order import ORDINARY, board_events, compared_until, first_difference, slots_of
-from consort.board.kernel_plan import KernelPlan, KernelPrograms, kernel_plan, row_of
+from consort.board.kernel_plan import (
+    ORDINARY,
+    KernelPlan,
+    KernelPrograms,
+    board_events,
+    compared_until,
+    first_difference,
+    kernel_plan,
+    row_of,
+    slots_of,
+)
 from consort.board.messages import failures, section
-from consort.board.recorded import Recorded
+from consort.board.records import Recorded
 from consort.board.scratchpad import KernelResult, run_kernel
 from consort.board.session import Board
 from consort.judge import Expected
 from consort.judge.outputs import distance, flattened
 from consort.plan import ModePlans
-from consort.record.outputs import numbered
+from consort.record.ran import EVENTS, NONE, STATUS
 from consort.record.raw import write_manifest, write_table
-from consort.record.status import EVENTS, NONE, STATUS
+from consort.record.sections import numbered
+from consort.run.blocks import write_rows
 from consort.run.collect import expected_outputs, output_dtype, replay_command
 from consort.run.config import Placement, run_config
 from consort.run.data import struct_dtype
 from consort.run.plan_image import write_image
-from consort.run.rows import write_rows
 
 # A job's stamps, and what the kernel calls them.
 STAMPS = {

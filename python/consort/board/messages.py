@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from consort.analysis.scratchpad import ThreePhaseCore
+from consort.analysis.three_phase import ThreePhaseCore
 from consort.base.errors import BadInput
 from consort.board.devices import BoxShape, DeviceResult, DeviceSetup, Flow, Mirror, Subscribed
-from consort.board.generate.kernel import Box
-from consort.board.generate.subscriptions import message_boxes, subscriptions_of
+from consort.board.generate.kernel import Box, message_boxes, subscriptions_of
 from consort.model import System
 
 

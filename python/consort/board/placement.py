@@ -12,7 +12,7 @@ from consort.base.errors import BadInput
 from consort.board import rtlinux
 from consort.board.boards import board_named
 from consort.board.description import FIRST_PROCESS, BoardSpec, CoreSpec
-from consort.board.device_process import written
+from consort.board.records import written
 from consort.board.refusals import Refusals
 from consort.model import BadDescription, System
 from consort.plan import Plan, plan

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from consort.base.render import Templates
+from consort.base.toolchain.builds import Templates
 from consort.base.toolchain.compiler import PROCESSES
 from consort.base.waiting import Progress
-from consort.board import device_process, rtlinux
+from consort.board import records, rtlinux
 from consort.board.data_flow import THREE_PHASE, DataFlow, object_name
 from consort.board.image import build_image, build_process, call_graph_of
 from consort.board.placement import Placement
+from consort.board.refusals import LOOK_NS, computed_on, look_ns, time_on
 from consort.board.stack import StackBound, stack_bound
-from consort.board.synchronized import LOOK_NS, computed_on, look_ns, time_on
 from consort.model import StepReference
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.plan import PlannedTask
 from consort.plan.recorded import carried
 from consort.run.source import identifier, task_type
@@ -122,7 +122,7 @@ def devices_source(where: Placement) -> str:
         core_values=CORE_VALUES,
         channels=[
             {**flow.channel(channel), "logical": str(channel.communication == "let").lower()}
-            for channel in device_process.written(where.plan)
+            for channel in records.written(where.plan)
         ],
     )
 
@@ -211,7 +211,7 @@ def build(where: Placement, progress: Progress, layout: int | None = None) -> Pr
         if where.device_place is not None:
             source.write_text(devices_source(where), encoding="utf-8")
             look = [f"-DCONSORT_LOOK_NS={LOOK_NS}"]
-            made.commands[where.device_place] = build_process(PROCESSES[device_process.KIND], source, *look)
+            made.commands[where.device_place] = build_process(PROCESSES[records.KIND], source, *look)
         idle = Path(folder) / "idle.cpp"
         idle.write_text(IDLE, encoding="utf-8")
         synchronizer = where.synchronizer

@@ -25,10 +25,9 @@ from consort.board.description import CONTROL_BLOCKS, BoardSpec, KernelSpec
 from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices, serial_line
 from consort.board.generate.kernel import PARTITIONS
 from consort.board.image import board_program
-from consort.board.kernel_image import kernel_image
 from consort.board.layouts import Layouts, packed
 from consort.board.session import Board
-from consort.board.task_image import PAGE, TaskImage, aligned, headed
+from consort.board.task_image import PAGE, TaskImage, aligned, headed, kernel_image
 
 # Behind the control blocks; what the tables lead to begins in the next page.
 TABLES = CONTROL_BLOCKS * CONTROL_BLOCK_BYTES

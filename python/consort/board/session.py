@@ -30,7 +30,7 @@ from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.runtime import NAME, Process, checked_name, private_folder, runtime_folder, socket_path
 from consort.base.toolchain.builds import cache_folder
 from consort.base.waiting import STANDSTILL_S, Standstill, stop_if_asked
-from consort.board import qemu
+from consort.board import rtlinux
 from consort.board.control_block import BYTES, STOPPED_AT, ControlBlock, State, Token
 from consort.board.description import CONTROL_BLOCKS, BoardSpec
 from consort.board.image import check_image, loaded_parts
@@ -148,7 +148,7 @@ class Board:
     def __enter__(self) -> Self:
         for core, image in self.images.items():
             check_image(self.spec.core(core), image)
-        program = qemu.find(self.spec.emulator)
+        program = rtlinux.find(self.spec.emulator)
         sweep()
         try:
             self._make_folder()
@@ -213,7 +213,7 @@ class Board:
         if self.synchronized:
             self.token = Token(self.folder, self._stopped_at)
         consoles = {core.name: self.log(core.name) for core in self.spec.cores}
-        line = qemu.command_line(
+        line = rtlinux.command_line(
             program,
             self.spec,
             self.memory,

@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Position-independent images of three-phase tasks, for the scratchpad kernel of a board."""
+"""The images that a board's scratchpad kernel starts from: of three-phase tasks, position-independent, and
+of its plan, with the cores' slots and tasks core by core in priority order."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from consort import _engine
 from consort.base.errors import SystemFails
 from consort.base.toolchain.builds import need_source_tree
 from consort.board.boards import kernel_board, roles
 from consort.board.description import BoardSpec
 from consort.board.image import BARE, COMMON, build, loaded_parts, opened_elf, section_content
 from consort.board.layouts import Layouts, packed
+from consort.plan.image import Encoder, names_of
+from consort.run.plan_image import plain_row
 
 PAGE, ALIGNMENT = 4096, 64
 # The entry lies behind the header's place (task.ld).
@@ -128,3 +134,49 @@ def image_of_text(text: str, include: Sequence[Path] = (), spec: BoardSpec | Non
         source = Path(folder) / "task.cpp"
         source.write_text(text, encoding="utf-8")
         return compile_image(source, include, spec)
+
+
+Row = Mapping[str, Any]
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> Encoder:
+    return Encoder(_engine.plan_layouts())
+
+
+def layout() -> int:
+    """The fingerprint of the tables that these images are made for."""
+    return int(_engine.plan_layouts()["layout"])
+
+
+def kernel_row(core: int, rank: int, **given: Any) -> dict[str, Any]:
+    """The row of a three-phase task, by the names of its members; times are ticks of the kernel's clock."""
+    return plain_row(_encoder().none) | {"core": core, "rank": rank, "threshold": rank} | given
+
+
+def kernel_image(
+    names: Sequence[str], rows: Sequence[Row], slots: Sequence[int], arbitration: str, hertz: int
+) -> bytes:
+    """The image of these tasks, and of cores with slots of these lengths."""
+    core = {"context_switch": 0, "dma": 0, "policy": "three-phase", "wait": "spin", "service": "priority"}
+    head = {
+        "ticks_per_second": hertz,
+        "run.duration": 0,
+        "run.seed": 0,
+        "run.execution": "worst",
+        "run.arrival": "worst",
+        "modes": 1,
+        "first": 0,
+        "cores": len(slots),
+        "tasks": len(rows),
+        "agreement": 0,
+        "detection": 0,
+    }
+    tables: dict[str, Sequence[Any]] = {
+        "cores": [{**core, "slot": slot} for slot in slots],
+        "tasks": rows,
+        "dmas": [{"arbitration": arbitration}],
+        **dict.fromkeys(("ends", "channels", "devices", "requests", "fail_overs", "times"), ()),
+        "names": names_of(names, ()),
+    }
+    return _encoder().image(head, tables)

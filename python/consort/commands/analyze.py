@@ -17,7 +17,7 @@ from consort.commands.options import NumberRange, echo_lines, on_option, on_targ
 if TYPE_CHECKING:
     from consort.analysis.advice import Advice
     from consort.analysis.result import Bound
-    from consort.analysis.sensitivity import Sensitivity
+    from consort.analysis.scaling import Sensitivity
     from consort.model import System
     from consort.plan import Plan
 
@@ -128,7 +128,7 @@ def command(
             advice = advise(system, progress=progress, before=bounds, seconds=advice_time)
     found: list[Sensitivity] = []
     if scaled is not None:
-        from consort.analysis.sensitivity import SEARCHED, sensitivity
+        from consort.analysis.scaling import SEARCHED, sensitivity
 
         sys.stdout.flush()
         with progress_bar(as_json) as progress:
@@ -155,8 +155,7 @@ def command(
 
 def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_json: bool) -> dict[str, Any]:
     """Writes and checks the certificate; gives the theorems' subjects and those without."""
-    from consort.analysis.certificate import certificate_of
-    from consort.analysis.coq import check
+    from consort.analysis.certificate import certificate_of, check
 
     made = certificate_of(planned, bounds)
     if not made.claims:
@@ -241,7 +240,7 @@ def _modes(
 
 
 def _named(bounds: Sequence[Bound], name: str, file: Path) -> list[Bound]:
-    from consort.base.problems import nearest
+    from consort.base.errors import nearest
 
     found = [bound for bound in bounds if bound.task == name]
     if not found:

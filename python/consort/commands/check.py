@@ -51,7 +51,7 @@ def summary(system: System, *, stand_ins: bool = False) -> str:
 
 
 def _has_step(task: Task) -> bool:
-    from consort.model.kinds import STAND_IN
+    from consort.model.channel import STAND_IN
 
     return task.step not in (None, STAND_IN)
 
@@ -152,10 +152,10 @@ def _said_of(target: str, problem: BadInput) -> BadInput:
 def command(
     file: Path, target: str | None, on: str | None, compiles: bool, stand_ins: bool, as_json: bool
 ) -> int:
-    from consort.base.problems import to_json
+    from consort.base.errors import to_json
     from consort.model import BadDescription, Platform, System
     from consort.model.load import load_description
-    from consort.model.warnings import warnings_of
+    from consort.model.rules import warnings_of
     from consort.plan import target_named
     from consort.plan.targets import BOARD
 

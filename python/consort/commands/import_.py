@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort import``: a description made from a model of another tool, and a list of what it lacks."""
+"""``consort import`` and ``consort export``: a description made from a model of another tool, with a list of
+what it lacks, and a model made from a description."""
 
 from __future__ import annotations
 
@@ -9,10 +10,10 @@ from typing import Any
 
 import click
 
-from consort.base.cpus import MOST_CPUS
+from consort.base.environment import MOST_CPUS
 from consort.base.errors import BadInput
-from consort.commands.options import ChoiceOf
-from consort.exchange.report import Imported, write_files
+from consort.commands.options import ChoiceOf, on_option
+from consort.exchange.conventions import Imported, write_files
 
 
 @click.command(
@@ -135,3 +136,47 @@ def _checked(build: Any, data: dict[str, Any], place: Path, source: Path, **more
     except BadDescription as error:
         lines = "\n".join(f"  {p.field}: {p.message}" for p in error.problems)
         raise BadInput(f"its description would not be right:\n{lines}", file=source) from None
+
+
+@click.command(
+    "export",
+    epilog="Example: consort export system.yaml --to mast -o system.mast",
+    help="Write FILE, a system description, as a model for another tool: amalthea (APP4MC, release 1.0),"
+    " rt-app (JSON, runs the task set on Linux), sag (the jobs of a hyperperiod as CSV for analyses by"
+    " schedule-abstraction graphs) or mast (text). What the form cannot hold is listed. Nothing is written"
+    " after an error.",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "form",
+    type=ChoiceOf("FORM", "consort.exchange.formats", "EXPORTS"),
+    required=True,
+    help="The form to write.",
+)
+@click.option(
+    "-o", "--output", "out", type=click.Path(path_type=Path), required=True, help="The file to write."
+)
+@on_option
+@click.option("--core", help="For sag: the core whose jobs are written, where tasks are on several.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
+def export_command(file: Path, form: str, out: Path, on: str | None, core: str | None, as_json: bool) -> None:
+    from consort.exchange.conventions import Report, write_files
+    from consort.exchange.exports import export_sag
+    from consort.exchange.formats import EXPORTS
+    from consort.model import load_system
+
+    system = load_system(file, on)
+    if out.resolve() == file.resolve():
+        raise BadInput("the output is the input; name another file", file=out)
+    report = Report()
+    if core is not None and form != "sag":
+        raise BadInput("--core is for --to sag; the other forms hold all cores", file=file)
+    text = export_sag(system, report, core) if form == "sag" else EXPORTS[form](system, report)
+    write_files({out: text})
+    if as_json:
+        result = {"ok": True, "form": form, "written": [str(out)]}
+        click.echo(json.dumps(result | report.to_json(), indent=2, ensure_ascii=False))
+        return
+    click.echo(f"wrote {out}")
+    click.echo(report.text())

@@ -60,8 +60,8 @@ def command(
     to a safepoint, memory that grows. --hop compares with the job that stays; exit status 1: they differ.
     3: a tool is missing (tools/install-packages.sh migrate).
     """
+    from consort.migrate.c_code import checked_step
     from consort.migrate.module import build_module
-    from consort.migrate.tools import checked_step
 
     if building != (target is not None):
         raise BadInput("--build and --for go together", field="--for" if building else "--build")

@@ -16,8 +16,8 @@ from consort.base.errors import BadInput
 
 def size_of(field: str, text: str) -> int:
     """Bytes; `BadInput` that names the option where it is no size."""
+    from consort.model.base import WrongValue
     from consort.model.quantities import Size
-    from consort.model.textvalue import WrongValue
 
     try:
         return Size.parse(text).value
@@ -27,8 +27,8 @@ def size_of(field: str, text: str) -> int:
 
 def nanoseconds_of(field: str, text: str) -> int:
     """A duration; `BadInput` that names the option where it is none."""
+    from consort.model.base import WrongValue
     from consort.model.quantities import Duration
-    from consort.model.textvalue import WrongValue
 
     try:
         return int(Duration.parse(text).nanoseconds)

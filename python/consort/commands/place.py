@@ -99,13 +99,13 @@ def command(
     from consort.base.files import replace_file
     from consort.base.waiting import progress_bar
     from consort.model import load_system
-    from consort.model.edited import diff
+    from consort.model.load import diff
     from consort.place.apply import edited
     from consort.place.call import place
     from consort.place.search import conflict_of
     from consort.place.settings import THRESHOLDS
     from consort.place.show import as_data, loads
-    from consort.report.draw.loads import draw_loads
+    from consort.report.draw.timeline import draw_loads
 
     if as_json and only_diff:
         raise BadInput("--diff prints text; choose one of them", field="--json")
@@ -220,7 +220,7 @@ def _show(
 def _thresholds(file: Path, output: Path | None, only_diff: bool, as_json: bool) -> None:
     from consort.base.files import replace_file
     from consort.model import load_system
-    from consort.model.edited import diff
+    from consort.model.load import diff
     from consort.place.apply import edited
     from consort.place.show import threshold_lines, thresholds_as_data
     from consort.place.thresholds import choose_thresholds

@@ -78,10 +78,10 @@ def command(
     """
     from consort.base.files import replace_file
     from consort.model import load_system
-    from consort.model.edited import diff
+    from consort.model.load import diff
     from consort.run.profile import Settings, edited, profile_system, proposals
-    from consort.run.profile.show import as_json as data_of
-    from consort.run.profile.show import lines, source_of
+    from consort.run.profile.edit import as_json as data_of
+    from consort.run.profile.edit import lines, source_of
 
     if as_json and only_diff:
         raise BadInput("--diff prints text; choose one of them", field="--json")

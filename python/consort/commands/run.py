@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from consort.model import System
     from consort.record import Run
     from consort.run import Options
+    from consort.run.config import LinkFault
     from consort.run.debug import Debugger
     from consort.run.flow import Prepared
-    from consort.run.links import LinkFault
     from consort.run.options import CoreFault
 
 RUNNABLE = ("linux", "virtual")
@@ -90,7 +90,7 @@ def _kernel_board(description: Path, on: str | None, stand_ins: bool) -> str | N
 
     Stand-ins on the system's own board are the executive's: the kernel moves steps.
     """
-    from consort.base.problems import BadDescription
+    from consort.base.errors import BadDescription
     from consort.board.boards import kernel_boards
     from consort.model import load_system
 
@@ -160,7 +160,7 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
 @click.option(
     "--only",
     multiple=True,
-    type=ChoiceOf("CONFIGURATION", "consort.model.kinds", "CONFIGURATIONS"),
+    type=ChoiceOf("CONFIGURATION", "consort.model.channel", "CONFIGURATIONS"),
     help="Run this configuration only: local-off, local-on, offloaded-off or offloaded-on. May be given"
     " several times.",
 )
@@ -312,7 +312,7 @@ def _print(run: Run, description: str, verbose: bool) -> None:
 
 
 def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
-    from consort.base.remote_memory import parse_servers
+    from consort.base.packages import parse_servers
     from consort.run import Options
 
     duration = _optional(given["duration"], "--duration")
@@ -348,7 +348,7 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
 
 
 def _link_fault(text: str) -> LinkFault:
-    from consort.run.links import parse_link_fault
+    from consort.run.config import parse_link_fault
 
     what, found, at = text.rpartition("@")
     return parse_link_fault(what, nanoseconds_of(at, "--link-fault") if found else None)

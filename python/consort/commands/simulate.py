@@ -31,7 +31,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         from consort.model import Duration
-        from consort.model.textvalue import WrongValue
+        from consort.model.base import WrongValue
 
         if isinstance(value, int):
             return value
@@ -128,7 +128,7 @@ def command(
     from consort.plan import plan
     from consort.report.draw import draw_for_page
     from consort.simulate.call import Options, simulated
-    from consort.simulate.check import BoundExceeded
+    from consort.simulate.outcome import BoundExceeded
 
     described = load_system(description, on)
     if no_record and (trace is not None or csv_folder is not None):
@@ -186,8 +186,7 @@ def _files_as_input() -> Iterator[None]:
 def _export(found: Outcome, trace: Path | None, csv_folder: Path | None) -> None:
     """Writes the files that were asked for beside the record, and tells of a page that was not written."""
     from consort.report.trace import write
-    from consort.simulate.export import write_csv
-    from consort.simulate.record import pages_of
+    from consort.simulate.record import pages_of, write_csv
 
     run = found.run
     if run is None:

@@ -95,7 +95,7 @@ def command(
     files: list[Path] = []
 
     def finish(result: Any) -> None:
-        from consort.sweep.call import write_all
+        from consort.sweep.run import write_all
 
         files.extend(write_all(loaded, cells, result, folder))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort watch``: the state of a run in progress, without disturbing it."""
+"""``consort watch``, ``mode`` and ``region``: a run in progress, another of its modes asked for, and what a
+shared-memory region holds."""
 
 from __future__ import annotations
 
@@ -8,11 +9,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.waiting import Standstill
 from consort.commands.options import NumberRange
 
 if TYPE_CHECKING:
@@ -152,3 +155,118 @@ class _Rates:
         self._last = [(now - then) / seconds for now, then in zip(jobs, before, strict=True)]
         self._before = (elapsed, jobs)
         return self._last
+
+
+# The recorder looks for requests every 20 ms where it gets a processor.
+_PATIENCE_S = 30.0
+_MODE_LOOK_S = 0.01
+
+
+@click.command(
+    epilog="Example: consort mode latest cruise",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("run")
+@click.argument("mode")
+@click.option("--json", "as_json", is_flag=True, help="Print {run, mode} as JSON on standard output.")
+def mode_command(run: str, mode: str, as_json: bool) -> None:
+    """Ask a run of yours that is in progress for another of its modes.
+
+    RUN is the run's id, the beginning of its id, its name, or `latest`; MODE one of the modes that
+    `mode_changes` of its description names. It ends when the run has taken the request; the change goes on as
+    any other, and stands in the run's record. A request for the mode that there is changes nothing.
+
+    Exit status 1: the run did not take the request. 2: it has no such mode. 3: no such run is in progress.
+    """
+    from consort.run.live import ModeRequests, NoSuchRun, live_run, running
+
+    asked = live_run(run)
+    configuration = asked.configuration
+    if configuration is None:
+        raise NoSuchRun(f"the run {asked.id} has not begun", "ask again once it has")
+    changes = running(configuration).plan.changes
+    modes = () if changes is None else changes.modes
+    if not modes:
+        raise BadInput(
+            f"the run {asked.id} has one mode; what changes modes is described by 'mode_changes'", field="RUN"
+        )
+    if mode not in modes:
+        raise BadInput(f"the run {asked.id} has no mode {mode!r}; it has {', '.join(modes)}", field="MODE")
+    try:
+        requests = ModeRequests(asked.process, configuration)
+    except ProcessLookupError:
+        raise NoSuchRun(f"the run {asked.id} has ended", "start it again") from None
+    try:
+        requests.ask(modes.index(mode))
+        standstill = Standstill(_PATIENCE_S, lambda: (asked.process.pid,))
+        while not requests.taken():
+            if standstill.over(mode) or asked.again() is None:
+                raise SystemFails(f"the run {asked.id} ended or stands still: it did not take the request")
+            time.sleep(_MODE_LOOK_S)
+    finally:
+        requests.close()
+    if as_json:
+        click.echo(json.dumps({"run": asked.id, "mode": mode}))
+    else:
+        click.echo(f"{asked.id} was asked for {mode}")
+
+
+@click.command(
+    epilog="Example: consort region /dev/shm/servo        (a running application's: /proc/PID/fd/N)",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def region_command(path: Path, as_json: bool) -> None:
+    """Attach read-only to the region in PATH and list its objects and their types' layouts.
+
+    PATH is a file, a POSIX shared memory under /dev/shm, or a file descriptor of a running process under
+    /proc.
+    Exit status 1: there is no region to use; the reason is the one that a peer would be given.
+    """
+    region = inspect(path)
+    if as_json:
+        click.echo(json.dumps(region, indent=1))
+    else:
+        show(path, region)
+    if region["refused"] is not None:
+        sys.exit(1)
+
+
+def inspect(path: Path) -> dict[str, Any]:
+    """The region's header and table; `refused` holds the reason if a peer would be refused."""
+    try:
+        from consort import _engine
+    except ImportError as error:
+        raise EnvironmentLacks(
+            f"Consort's native module is not built ({error})", "build it: make setup, or pip install ."
+        ) from error
+    try:
+        return _engine.inspect_region(str(path))
+    except OSError as error:
+        raise BadInput(
+            f"cannot be mapped ({error}); give a file, /dev/shm/NAME or /proc/PID/fd/N", file=path
+        ) from error
+
+
+def show(path: Path, region: dict[str, Any]) -> None:
+    if region["refused"] is not None:
+        click.echo(
+            f"{path}: {region['refused']} (expected {region['expected']:#x}, found {region['found']:#x})",
+            err=True,
+        )
+        return
+    click.echo(
+        f"{path}: region of {region['bytes']} bytes, version {region['version']},"
+        f" generation {region['generation']},"
+        f" made by {region['creator']} ({region['pointer_bits']}-bit), lines of {region['line_bytes']} bytes"
+    )
+    for item in region["objects"]:
+        extra = f"[{item['parameter']}]" if item["parameter"] else ""
+        click.echo(
+            f"  {item['offset']:>8}  {item['bytes']:>7} B  {item['kind'] + extra:<16} {item['name']}"
+            f"  payload {item['payload_bytes']} B, fingerprint {item['fingerprint']:016x}"
+        )
+        for leaf in item["leaves"]:
+            times = f" x {leaf['count']}" if leaf["count"] > 1 else ""
+            click.echo(f"{'':>26}+{leaf['offset']:<6} {leaf['kind']}{8 * leaf['bytes']}{times}")

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, closest
 from consort.base.files import LARGEST_DESCRIPTION, read_bytes
-from consort.base.problems import closest
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.model import Duration
 
 # An event without a value, which rt-app's tool completes: after a brace or a comma, before one of them.

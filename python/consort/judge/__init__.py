@@ -5,9 +5,8 @@ verdict = judge(RawRun.load(folder), Bounds.of(analyze(plan)), expected={"servo"
 writer.add_configuration("local", "local", raw, verdict=verdict)
 """
 
-from consort.judge.bounds import Bounds, Limit
 from consort.judge.judge import judge
 from consort.judge.outputs import Expected, WrongOutput
-from consort.judge.verdict import Check, JobCounts, Row, Verdict
+from consort.judge.verdict import Bounds, Check, JobCounts, Limit, Row, Verdict
 
 __all__ = ["Bounds", "Check", "Expected", "JobCounts", "Limit", "Row", "Verdict", "WrongOutput", "judge"]

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from consort.judge.disturbance import touched
 from consort.plan.types import PlannedChain
-from consort.record.ran import Ran
-from consort.record.status import OPERATIONS, STATUS
+from consort.record.ran import OPERATIONS, STATUS, Ran
 
 Times = NDArray[np.int64]
 # Beginnings and ends.

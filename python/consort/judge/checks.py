@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.units import jobs_of, microseconds, number, times
-from consort.judge.bounds import Bounds
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.executed import Executed
 from consort.judge.rows import all_alone
-from consort.judge.samples import Samples
-from consort.judge.stops import Stops
-from consort.judge.verdict import Check, Row
-from consort.plan.over_links import links_of
-from consort.record.ran import executes_ns
-from consort.record.status import EVENTS, NONE, OPERATIONS, STATUS
+from consort.judge.samples import Samples, Stops
+from consort.judge.verdict import Bounds, Check, Row
+from consort.plan.channels import links_of
+from consort.record.ran import EVENTS, NONE, OPERATIONS, STATUS, executes_ns
 
 # Events that break an assumption, and what each says. Whose doing it is follows from the disturbances.
 _REPORTED: dict[str, tuple[str, str]] = {

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.environment import throttled_ns
-from consort.record.ran import Ran
-from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE, STATUS
+from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE, STATUS, Ran
 
 Ticks = NDArray[np.int64]
 DISTURBED = EVENTS.index("disturbed")

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.judge.bounds import Bounds
 from consort.judge.disturbance import (
     DISTURBED,
     INTERRUPTED,
@@ -31,8 +30,8 @@ from consort.judge.disturbance import (
 )
 from consort.judge.rows import alone
 from consort.judge.samples import Samples
-from consort.record.ran import executes_ns
-from consort.record.status import EVENTS, NONE, STATUS
+from consort.judge.verdict import Bounds
+from consort.record.ran import EVENTS, NONE, STATUS, executes_ns
 
 Mask = NDArray[np.bool_]
 Ticks = NDArray[np.int64]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,18 +15,70 @@ from consort.base.environment import throttling, under_hypervisor
 from consort.judge import checks as check
 from consort.judge import rows as figures
 from consort.judge import words
-from consort.judge.bounds import Bounds
-from consort.judge.disturbance import UNTRACED, Disturbances, disturbances
+from consort.judge.disturbance import HOST, UNTRACED, Disturbances, disturbances
 from consort.judge.executed import Executed, executed
 from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not_finite
-from consort.judge.samples import Samples
-from consort.judge.stops import Stops
-from consort.judge.unseen import hits_unseen
-from consort.judge.verdict import UNDECIDED_ABOVE, JobCounts, Pause, Verdict, as_data
+from consort.judge.samples import Samples, Stops
+from consort.judge.verdict import UNDECIDED_ABOVE, Bounds, JobCounts, Pause, Row, Unseen, Verdict, as_data
 from consort.record.columns import miss_causes
+from consort.record.ran import STATUS
 from consort.record.raw import RawRun
 from consort.record.sections import Held
-from consort.record.status import STATUS
+
+_MEASURED = ("compute", "response")
+
+
+def hits_unseen(samples: Samples, rows: Sequence[Row], found: Disturbances) -> tuple[Unseen, ...]:
+    """An estimate for each task with undisturbed jobs above a bound: in how many the host may have come
+    between.
+
+    It is an estimate from below and excuses nothing: the waits of a core are taken to last as long as the
+    whole run, and only what lasted as long as the smallest excess counts. Without such a job, or where the
+    host took nothing, there is nothing to say.
+    """
+    above = [row for row in rows if row.kind == "task" and row.above and row.quantity in _MEASURED]
+    # One a task: of its responses, where those are above their bound.
+    chosen = {row.subject: row for quantity in _MEASURED for row in above if row.quantity == quantity}
+    estimates = (_of_task(samples, row, found) for row in chosen.values())
+    return tuple(one for one in estimates if one.taken)
+
+
+def _of_task(samples: Samples, row: Row, found: Disturbances) -> Unseen:
+    task = samples.number(row.subject)
+    mine = samples.rows_of(task)
+    quiet = mine[~found.disturbed[mine]]
+    over = _seen(samples, row)[quiet] - (row.bound or 0.0)
+    excess = float(over[over > 0].min(initial=np.inf))
+    taken, hits = 0, 0.0
+    for core, busy in _busy(samples, task, quiet).items():
+        gaps = found.gaps[core]
+        lasted = (gaps.end - gaps.begin) / samples.ticks_per_ns
+        here = int(np.count_nonzero((gaps.culprit == HOST) & (lasted >= excess)))
+        taken += here
+        hits += here * busy
+    return Unseen(row.subject, row.above, excess, taken, hits)
+
+
+def _seen(samples: Samples, row: Row) -> NDArray[np.float64]:
+    """The row's quantity of each job, in ns."""
+    return samples.response if row.quantity == "response" else samples.ns(samples.jobs["compute"])
+
+
+def _busy(samples: Samples, task: int, rows: NDArray[np.int64]) -> dict[int, float]:
+    """The share of the run in which the jobs of those rows execute, on each of the task's cores."""
+    jobs = samples.jobs[rows]
+    start, finish = jobs["start"].astype(np.int64), jobs["finish"].astype(np.int64)
+    ended = finish > 0
+    whole = max(1, samples.released_for)
+    names = samples.system.core_names
+    facts = samples.system.tasks[task]
+    shares = {int(jobs["core"][0]): float((finish - start)[ended].sum()) / whole} if jobs.size else {}
+    if facts.worker in names and "worker_send" in (jobs.dtype.names or ()):
+        served = (jobs["worker_receive"] > 0) & (jobs["worker_send"] > 0)
+        spent = jobs["worker_send"].astype(np.int64) - jobs["worker_receive"].astype(np.int64)
+        shares[names.index(facts.worker)] = float(spent[served].sum()) / whole
+    return shares
+
 
 _NOT_ITS_OWN = STATUS["outputs_held"] | STATUS["unserved"] | STATUS["aborted"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
-from consort.record.outputs import column_name
+from consort.record.ran import STATUS
 from consort.record.raw import RawTable
-from consort.record.status import STATUS
+from consort.record.sections import column_name
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.judge import chains
-from consort.judge.bounds import Bounds, Limit, Quantity
 from consort.judge.disturbance import Disturbances, merged, touched
-from consort.judge.samples import Samples
-from consort.judge.stops import Stops
-from consort.judge.verdict import ChainWay, Outcome, Row
-from consort.plan.over_links import link_of
+from consort.judge.samples import Samples, Stops
+from consort.judge.verdict import Bounds, ChainWay, Limit, Outcome, Quantity, Row
+from consort.plan.channels import link_of
 from consort.plan.types import PlannedChain
-from consort.record.ran import executes_ns
-from consort.record.status import OPERATIONS, STATUS
+from consort.record.ran import OPERATIONS, STATUS, executes_ns
 
 Mask = NDArray[np.bool_]
 Times = NDArray[np.int64]

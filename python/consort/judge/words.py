@@ -10,8 +10,7 @@ from consort.analysis.lacking import named, remedies
 from consort.base.units import duration, microseconds, number, times
 from consort.judge.executed import Executed
 from consort.judge.outputs import NotFinite, WrongOutput
-from consort.judge.samples import Samples
-from consort.judge.stops import Stops
+from consort.judge.samples import Samples, Stops
 from consort.judge.verdict import Check, JobCounts, Pause, Row, Unseen
 from consort.record.sections import Held
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from consort.base.cpus import show_cpus
+from consort.base.environment import show_cpus
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.toolchain.compiler import tool
 from consort.model.platform import find_platform, load_platform

@@ -19,10 +19,19 @@ from pathlib import Path
 from consort.base.errors import BadInput
 from consort.base.toolchain.builds import cpp_tree, digest, kept
 from consort.base.toolchain.compiler import compiler, include_folders, version_of
-from consort.migrate.c_code import own_memory, own_phase
-from consort.migrate.check import Checker
-from consort.migrate.listings import Module, divided, module_of, places
-from consort.migrate.tools import PARTS, TEMPLATES, Described, Tools, describe, owner_of, ran, tools
+from consort.migrate.c_code import (
+    PARTS,
+    TEMPLATES,
+    Described,
+    Tools,
+    describe,
+    own_memory,
+    own_phase,
+    owner_of,
+    ran,
+    tools,
+)
+from consort.migrate.check import Checker, Module, divided, module_of, places
 
 TARGET = ("--target=wasm32", "-mmutable-globals", "-mbulk-memory")
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off")

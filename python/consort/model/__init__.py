@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The system model: a description's content, checked and with its units read."""
 
-from consort.base.problems import BadDescription
-from consort.model.channel import Chain, Channel
+from consort.base.errors import BadDescription
+from consort.model.channel import Chain, Channel, Configuration
 from consort.model.description import System
 from consort.model.figures import Figure, Provenance
-from consort.model.kinds import Configuration
-from consort.model.load import load_system, system_from_data
+from consort.model.load import load_system, platform_schema, system_from_data, system_schema
 from consort.model.memories import Memory
-from consort.model.mode import Mode, Override
+from consort.model.mode import Mode, Override, Run
 from consort.model.platform import (
     Core,
     CoreGroup,
@@ -20,9 +19,7 @@ from consort.model.platform import (
 )
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size, Tolerance
 from consort.model.references import CppName, PythonReference, StepReference
-from consort.model.running import Run
-from consort.model.scheduling import Scheduling
-from consort.model.schema import platform_schema, system_schema
+from consort.model.sharing import Scheduling
 from consort.model.sources import Column, FileInput, FunctionInput, Golden, SystemDevice
 from consort.model.task import Dispatch, Footprint, Task, Types
 

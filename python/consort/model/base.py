@@ -4,14 +4,97 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StringConstraints,
+    Tag,
+)
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from consort.model.textvalue import kind_of
+from consort.model.document import Location
+
+
+class WrongValue(ValueError):
+    """A text that is no value of its type; reads ``what was wrong; what would be right``."""
+
+
+def kind_of(value: object) -> str:
+    """The kind of a YAML value, in the words of an error message."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return f"the truth value {str(value).lower()}"
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f"the text {value!r}"
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+    return f"a {type(value).__name__}"
+
+
+class TextValue:
+    """Base of the types that are written as one string. A subclass gives `parse` and `__str__`."""
+
+    what: ClassVar[str]
+    pattern: ClassVar[str]
+    description: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        raise NotImplementedError
+
+    @classmethod
+    def from_yaml(cls, value: object) -> Self:
+        """The value that a description's scalar stands for; `WrongValue` when it stands for none."""
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, str):
+            raise WrongValue(f"{kind_of(value)} is no {cls.what}; write for example {cls.examples[0]}")
+        return cls.parse(value)
+
+    @classmethod
+    def _validate(cls, value: object) -> Self:
+        try:
+            return cls.from_yaml(value)
+        except WrongValue as error:
+            # The text travels as a parameter: braces in what the user wrote must not be read as a template.
+            raise PydanticCustomError("consort_value", "{text}", {"text": str(error)}) from None
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls._validate, serialization=core_schema.to_string_ser_schema()
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {
+            "type": "string",
+            "pattern": cls.pattern,
+            "description": cls.description,
+            "examples": list(cls.examples),
+        }
+
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=64)]
@@ -92,3 +175,60 @@ class Described(BaseModel):
     def to_given(self) -> dict[str, Any]:
         """The part without what was left out of it, as plain data."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A place at which a description names a part of its platform."""
+
+    part: str
+    """As `NameOf.part`."""
+    name: str
+    place: Location
+    key: bool
+    """True if the name is a key."""
+
+
+def names_in(annotation: Any, data: Any, place: Location = ()) -> Iterator[Named]:
+    """The names in plain data of a type; data of another type has none."""
+    marks: tuple[Any, ...] = ()
+    while get_origin(annotation) is Annotated:
+        annotation, *more = get_args(annotation)
+        marks += tuple(more)
+    mark = next((one for one in marks if isinstance(one, NameOf)), None)
+    if mark is not None and isinstance(data, str):
+        yield Named(mark.part, data, place, False)
+    elif get_origin(annotation) in (Union, types.UnionType):
+        for member in _members(annotation, marks, data):
+            yield from names_in(member, data, place)
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel) and isinstance(data, dict):
+        for name, field in annotation.model_fields.items():
+            key = field.alias or name
+            if key in data:
+                yield from names_in(_type_of(field), data[key], (*place, key))
+    elif get_origin(annotation) is dict and isinstance(data, dict):
+        of_key, of_value = get_args(annotation)
+        for key, value in data.items():
+            yield from (Named(one.part, key, (*place, key), True) for one in names_in(of_key, key))
+            yield from names_in(of_value, value, (*place, key))
+    elif get_origin(annotation) in (list, tuple) and isinstance(data, list | tuple):
+        for index, value in enumerate(data):
+            yield from names_in(get_args(annotation)[0], value, (*place, index))
+
+
+def _type_of(field: FieldInfo) -> Any:
+    """A field's type with its marks, which pydantic keeps apart."""
+    found: Any = field.annotation
+    for mark in field.metadata:
+        found = Annotated[found, mark]
+    return found if field.discriminator is None else Annotated[found, field.discriminator]
+
+
+def _members(union: Any, marks: tuple[Any, ...], data: Any) -> Iterator[Any]:
+    """The members of a union that data may be of: the one that its discriminator names, if it has one."""
+    choose = next((one.discriminator for one in marks if isinstance(one, Discriminator)), None)
+    tag = choose(data) if callable(choose) else None
+    for member in get_args(union):
+        tags = [one.tag for one in get_args(member) if isinstance(one, Tag)]
+        if tag is None or not tags or tag in tags:
+            yield member

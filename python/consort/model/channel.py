@@ -3,19 +3,59 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, PlainValidator, Strict
 from pydantic_core import PydanticCustomError
 
-from consort.model.base import Described, MemoryName, Name
-from consort.model.kinds import (
-    ChannelKind,
-    Communication,
-    Implementation,
-)
+from consort.base.files import LARGEST_MODEL, is_file, read_bytes
+from consort.model.base import Described, MemoryName, Name, kind_of
 from consort.model.quantities import Duration, Size
-from consort.model.textvalue import kind_of
+
+Execution = Literal["local", "offloaded", "three-phase"]
+Policy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf", "three-phase"]
+Arbitration = Literal["tdma", "round-robin"]
+ChannelKind = Literal["periodic", "sporadic", "queue", "subscription"]
+Implementation = Literal["mailbox", "double-buffer", "snapshot", "queue"]
+Communication = Literal["implicit", "let"]
+OnMiss = Literal["hold-last-output", "local-fallback", "stop"]
+TimeBase = Literal["spin", "sleep", "hybrid"]
+Wait = Literal["spin", "sleep"]
+Service = Literal["priority", "fifo"]
+SupplyKind = Literal["periodic-server", "tdma"]
+Interference = Literal["stream", "loopback-copy", "stress-ng"]
+Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """A channel's behaviour, in analysis, simulation and execution. A block can be read once it is
+    written."""
+
+    read: Literal["oldest", "newest"]
+    """Which block a job gets: the oldest, which leaves the channel, or the newest. One a job; where there is
+    no new one its member keeps its value."""
+    full: Literal["dropped", "replaces"]
+    """A block that finds no room is dropped, and counted; or it takes the place of an older one."""
+
+
+# By what holds the blocks; `versions` is what holds those of logical execution time.
+SEMANTICS: Mapping[str, Semantics] = {
+    "mailbox": Semantics("oldest", "dropped"),
+    "queue": Semantics("oldest", "dropped"),
+    "snapshot": Semantics("newest", "replaces"),
+    "double-buffer": Semantics("newest", "replaces"),
+    "versions": Semantics("newest", "replaces"),
+}
+# Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
+DEFAULT_MEMORY = "shm"
+# In place of a step: a function that executes for the task's execution time and passes numbered blocks.
+STAND_IN: Literal["stand-in"] = "stand-in"
+CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
 
 
 def _flow(value: Any) -> int | str:
@@ -110,3 +150,29 @@ class Chain(Described):
         description="implicit: read at a job's start, written at its end. let: logical execution time, read"
         " at the release, written at the deadline.",
     )
+
+
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
+BATCH = re.compile(r"\bBatch\s*<")
+
+
+def takes_several(header: Path) -> bool:
+    """True if a step's header, or one that it includes by a path in quotes, has a `consort::Batch<T, N>`.
+
+    How many blocks the step takes, only its types say.
+    """
+    unread = [header]
+    seen: set[Path] = set()
+    while unread:
+        file = unread.pop()
+        # The text of an include may be anything.
+        if not is_file(file) or (place := file.resolve()) in seen:
+            continue
+        seen.add(place)
+        written = read_bytes(place, LARGEST_MODEL, "header").decode("utf-8", "replace")
+        text = COMMENT.sub(" ", written)
+        if BATCH.search(text):
+            return True
+        unread += [place.parent / name for name in QUOTED_INCLUDE.findall(text)]
+    return False

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from consort.base.problems import closest, nearest
+from consort.base.errors import closest, nearest
 from consort.model.channel import Channel
 from consort.model.description import System
 from consort.model.document import Location
 from consort.model.quantities import Duration
+from consort.model.references import Problems, View, typed
 from consort.model.task import Task
-from consort.model.view import Problems, View, typed
 
 # Implementations that can hold the blocks of each kind; the first is the default.
 HOLDERS = {

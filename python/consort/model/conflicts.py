@@ -18,7 +18,7 @@ from consort.model.document import Location, spell
 if TYPE_CHECKING:
     from consort.model.description import System
     from consort.model.platform import Core
-    from consort.model.scheduling import Scheduling
+    from consort.model.sharing import Scheduling
     from consort.model.task import Task
 
 

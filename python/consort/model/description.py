@@ -13,31 +13,25 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr
 
-from consort.model.accelerators import Accelerator
 from consort.model.base import CoreOrGroup, Name, NonEmpty, Once, Version, group_of
-from consort.model.batches import takes_several
-from consort.model.channel import Chain, Channel
-from consort.model.conflicts import OnCore, cores_of
-from consort.model.document import Document, Location, read_document
-from consort.model.emit import write_yaml
-from consort.model.figures import Provenance, Sourced
-from consort.model.kinds import (
+from consort.model.channel import (
     CONFIGURATIONS,
     DEFAULT_MEMORY,
+    Chain,
+    Channel,
     Configuration,
+    takes_several,
 )
-from consort.model.mode import Mode, place_in
-from consort.model.mode_changes import ModeChanges
-from consort.model.modes import offloaded_anywhere, overridden
+from consort.model.conflicts import OnCore, cores_of
+from consort.model.document import Document, Location, read_document
+from consort.model.emit import as_html, in_a_line, write_yaml
+from consort.model.figures import Accelerator, Provenance, Sourced
+from consort.model.mode import Mode, ModeChanges, Run, Target, offloaded_anywhere, overridden, place_in
 from consort.model.platform import Core, Device, Platform, figures_in
 from consort.model.quantities import Duration
 from consort.model.references import StepReference
-from consort.model.running import Run
-from consort.model.scheduling import Scheduling
-from consort.model.sharing import Resource
-from consort.model.shown import as_html, in_a_line
+from consort.model.sharing import Resource, Scheduling
 from consort.model.sources import SystemDevice
-from consort.model.targets import Target
 from consort.model.task import Task
 
 

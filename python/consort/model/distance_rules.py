@@ -6,10 +6,10 @@ from __future__ import annotations
 from consort.model.description import System
 from consort.model.document import Location
 from consort.model.exclusions import excluded
+from consort.model.figures import MOST_DISTANCES, kept_without_jitter
 from consort.model.quantities import Duration
-from consort.model.spacing import MOST_DISTANCES, kept_without_jitter
+from consort.model.references import Problems, View, typed
 from consort.model.task import Task
-from consort.model.view import Problems, View, typed
 
 
 @typed

@@ -15,9 +15,8 @@ from ruamel.yaml.error import MarkedYAMLError, StreamMark
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
-from consort.base.errors import BadInput, obeyed, visible
+from consort.base.errors import BadDescription, BadInput, obeyed, visible
 from consort.base.files import LARGEST_DESCRIPTION, read_bytes
-from consort.base.problems import BadDescription
 from consort.model.compose import Mapping, Node, Scalar, Sequence, TooLarge, compose
 
 Location = tuple[str | int, ...]

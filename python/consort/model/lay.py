@@ -12,15 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from consort.base.errors import BadInput
-from consort.base.problems import BadDescription, nearest
-from consort.model.base import group_of
+from consort.base.errors import BadDescription, BadInput, nearest
+from consort.model.base import group_of, names_in
 from consort.model.description import System
 from consort.model.document import Document, Location
-from consort.model.modes import OFFLOADED_ONLY, offloaded_anywhere
-from consort.model.named import names_in
+from consort.model.mode import OFFLOADED_ONLY, Target, offloaded_anywhere
 from consort.model.platform import Platform, find_platform, load_platform
-from consort.model.targets import Target
 from consort.model.validate import validate
 
 

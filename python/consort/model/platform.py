@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, PrivateAttr
 
+from consort.base.errors import BadDescription, closest, nearest
 from consort.base.files import is_file
-from consort.base.problems import BadDescription, closest, nearest
 from consort.model.base import Described, Name, NonEmpty, Once, Version, group_of, numbered
 from consort.model.document import Document, read_document
 from consort.model.emit import write_yaml

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
-from consort.base.problems import nearest
+from consort.base.errors import nearest
 from consort.model.base import numbered
-from consort.model.costs import RESERVED
 from consort.model.document import Document, Location
-from consort.model.figures import Figure
+from consort.model.figures import RESERVED, Figure
 from consort.model.memories import Access, AccessCost, LoadedCost, Statistics
 from consort.model.quantities import Size
-from consort.model.view import Problems, View
+from consort.model.references import Problems, View
 
 if TYPE_CHECKING:
     from consort.base.errors import BadInput

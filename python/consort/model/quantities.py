@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Self
 
-from consort.model.textvalue import TextValue, WrongValue, kind_of
+from consort.model.base import TextValue, WrongValue, kind_of
 
 # Figures cross to C++ as signed 64-bit integers.
 LARGEST = 2**63 - 1

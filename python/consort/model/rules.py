@@ -8,34 +8,31 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 
-from consort.base.errors import BadInput
-from consort.base.problems import MOST_PROBLEMS, closest, nearest
-from consort.model.accelerator_rules import check_accelerators
-from consort.model.base import NAME_PATTERN
-from consort.model.chain_rules import CHAIN_RULES, links_of_chains
-from consort.model.channel_rules import CHANNEL_END_RULES, CHANNEL_RULES
-from consort.model.conflicts import refused
-from consort.model.description import System
-from consort.model.device_rules import DEVICE_RULES
-from consort.model.document import Document, Location
-from consort.model.file_rules import FILE_RULES
-from consort.model.kinds import CONFIGURATIONS, STAND_IN
-from consort.model.mode_change_rules import check_mode_changes
-from consort.model.mode_rules import check_modes
-from consort.model.platform import Platform
-from consort.model.quantities import Duration
-from consort.model.resource_rules import (
+from consort.base.errors import MOST_PROBLEMS, BadInput, closest, nearest
+from consort.model.accelerator_rules import (
+    check_accelerators,
     check_bandwidth,
     check_caches,
     check_resources,
     check_unused_resources,
 )
-from consort.model.running import Run
+from consort.model.base import NAME_PATTERN
+from consort.model.channel import CONFIGURATIONS, SEMANTICS, STAND_IN
+from consort.model.channel_rules import CHANNEL_END_RULES, CHANNEL_RULES
+from consort.model.conflicts import refused
+from consort.model.description import System
+from consort.model.device_rules import CHAIN_RULES, DEVICE_RULES, FILE_RULES, links_of_chains
+from consort.model.document import Document, Location
+from consort.model.mode import Run
+from consort.model.mode_rules import check_mode_changes, check_modes
+from consort.model.platform import Platform
+from consort.model.quantities import Duration
+from consort.model.references import Problems, View, typed
 from consort.model.sources import FileInput
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
-from consort.model.view import Problems, View, typed
 
 INTERVALS = ("period", "min_interarrival")
 
@@ -266,3 +263,55 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     _run,
     check_mode_changes,
 )
+
+
+def warnings_of(system: System) -> list[BadInput]:
+    """A warning for each task that may miss its deadline alone, each core with a load above 1, and each queue
+    that fills; and for each key that means nothing on the chosen target."""
+    document = system.document
+    return [*document.notes, *_tasks(system, document), *_loads(system, document), *_queues(system, document)]
+
+
+def _tasks(system: System, document: Document) -> Iterator[BadInput]:
+    for name, task in system.tasks.items():
+        wcet = system.wcet(name)
+        for key, value in (("wcet", wcet), ("self_suspension", task.self_suspension)):
+            if value is not None and value > task.deadline:
+                text = f"{value} is longer than the deadline, {task.deadline}: a job may miss it by itself"
+                yield document.problem(("tasks", name, key), text, at_key=True)
+
+
+def _loads(system: System, document: Document) -> Iterator[BadInput]:
+    loads: dict[str, Fraction] = {}
+    for name, task in system.tasks.items():
+        wcet = system.wcet(name)
+        parts = [(task.on, 0 if wcet is None else wcet.value)]
+        if task.master is not None and task.dispatch is not None:
+            own = (task.dispatch.send, task.dispatch.receive)
+            parts.append((task.master, sum(part.value.value for part in own if part is not None)))
+        for core, time in parts:
+            loads[core] = loads.get(core, Fraction(0)) + time / task.long_run_interval
+    for core, load in loads.items():
+        supply = system.scheduling_of(core).supply
+        if supply is not None:
+            load *= Fraction(supply.period.value, supply.budget.value)
+        if load > 1:
+            on = [name for name, task in system.tasks.items() if core in (task.on, task.master)]
+            text = f"{core} is asked for {float(load):.3g} times what it has, by {', '.join(on)}"
+            yield document.problem(("tasks", on[0], "on"), text, at_key=True)
+
+
+def _queues(system: System, document: Document) -> Iterator[BadInput]:
+    for name, channel in system.channels.items():
+        source = system.tasks.get(system.writer(name) or "")
+        if SEMANTICS[channel.implemented_by].full != "dropped" or source is None or source.period is None:
+            continue
+        for reader in system.readers(name):
+            period = system.tasks[reader].period if reader in system.tasks else None
+            if period is None or period <= source.period or system.takes_several(reader):
+                continue
+            text = (
+                f"a block comes each {source.period}, and {reader} takes one each {period}: it fills, and"
+                " blocks are dropped; let the step take several (consort::Batch), or write 'kind: sporadic'"
+            )
+            yield document.problem(("channels", name), text, at_key=True)

@@ -8,11 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
-from consort.model.base import Described, Member, NonEmpty
+from consort.model.base import Described, Member, NonEmpty, WrongValue, kind_of
 from consort.model.platform import Device
 from consort.model.quantities import Duration, Frequency, Tolerance
 from consort.model.references import DriverReference, PythonReference, StepReference
-from consort.model.textvalue import WrongValue, kind_of
 
 TimeUnit = Literal["ps", "ns", "us", "ms", "s"]
 Interpolation = Literal["linear", "cubic"]

@@ -9,21 +9,27 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Strict, Tag
 from pydantic_core import PydanticCustomError
 
-from consort.model.accelerators import Requests
-from consort.model.base import CoreName, Described, Member, Name, NonEmpty
-from consort.model.costs import JobEnergy, Time, cost_on
-from consort.model.figures import DurationFigure, SizeFigure, Sourced
-from consort.model.kinds import (
+from consort.model.base import CoreName, Described, Member, Name, NonEmpty, WrongValue
+from consort.model.channel import (
     STAND_IN,
     Execution,
     OnMiss,
+)
+from consort.model.figures import (
+    MOST_DISTANCES,
+    DurationFigure,
+    JobEnergy,
+    Requests,
+    SizeFigure,
+    Sourced,
+    Time,
+    cost_on,
+    long_run,
 )
 from consort.model.quantities import Duration, Energy
 from consort.model.references import CppName, StepReference
 from consort.model.sharing import Accesses, CacheSets, RemoteState, Section
 from consort.model.sources import Golden, Input
-from consort.model.spacing import MOST_DISTANCES, long_run
-from consort.model.textvalue import WrongValue
 
 
 class Types(Described):

@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from consort import _engine
-from consort.base.problems import nearest
+from consort.base.errors import nearest
 from consort.model.base import group_of
 from consort.model.conflicts import THRESHOLD
-from consort.model.costs import MODES, Cost, TimeByExecution, cost_on
 from consort.model.description import System
 from consort.model.distance_rules import distances_fit
 from consort.model.document import Location
 from consort.model.exclusions import excluded
+from consort.model.figures import MODES, Cost, TimeByExecution, cost_on
 from consort.model.lay import processors_elsewhere
 from consort.model.platform import Platform, Scratchpad
 from consort.model.quantities import Duration, Size
+from consort.model.references import Problems, View, typed
 from consort.model.task import Footprint, Task
-from consort.model.view import Problems, View, typed
 
 # States in remote memory are paged, and a part of each lies in a cache of whole pages.
 PAGE = 4096

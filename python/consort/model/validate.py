@@ -11,11 +11,10 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from consort.base.problems import MOST_PROBLEMS, closest, nearest
-from consort.model.base import MEMBER_PATTERN, NAME_PATTERN
+from consort.base.errors import MOST_PROBLEMS, closest, nearest
+from consort.model.base import MEMBER_PATTERN, NAME_PATTERN, TextValue, kind_of
 from consort.model.document import Document, Location
 from consort.model.figures import Kind
-from consort.model.textvalue import TextValue, kind_of
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -13,9 +13,8 @@ from ruamel.yaml.nodes import MappingNode, Node
 from consort.base.errors import BadInput
 from consort.model import System
 from consort.model.base import group_of
-from consort.model.edited import loaded_from
-from consort.model.load import system_from_data
-from consort.model.modes import offloaded_anywhere, overridden
+from consort.model.load import loaded_from, system_from_data
+from consort.model.mode import offloaded_anywhere, overridden
 from consort.place.problem import Choice, Decision, Place, Problem
 from consort.place.settings import Setting
 

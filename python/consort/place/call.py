@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from consort.base import arguments
-from consort.base.errors import BadInput
-from consort.base.problems import nearest
+from consort.base.errors import BadInput, nearest
 from consort.base.waiting import Progress, silent
 from consort.model import System
 from consort.place.apply import placed

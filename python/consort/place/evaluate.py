@@ -14,8 +14,7 @@ from consort.analysis.system import analyze_system, response_times
 from consort.model import BadDescription, System
 from consort.place import goals
 from consort.place.apply import Order, part, placed
-from consort.place.goals import Bounds, Goal
-from consort.place.latency import Latencies
+from consort.place.goals import Bounds, Goal, Latencies
 from consort.place.problem import Choice, Decision, Place, Problem
 from consort.place.ranks import (
     audsley,

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from consort.base.errors import BadInput
-from consort.base.problems import nearest
+from consort.base.errors import BadInput, nearest
 from consort.model import System, Task
 from consort.model.base import group_of
-from consort.model.costs import EnergyByExecution, TimeByExecution
-from consort.model.kinds import Execution, Policy
+from consort.model.channel import Execution, Policy
+from consort.model.figures import EnergyByExecution, TimeByExecution
 from consort.model.platform import Core
 from consort.place.settings import Choose, Setting, settings_of, suits
 from consort.place.thresholds import refuse_thresholds

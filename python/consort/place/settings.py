@@ -9,10 +9,9 @@ from typing import Any, Literal, get_args
 
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.figures import Figures, MissingFigure
-from consort.base.errors import BadInput
-from consort.base.problems import nearest
+from consort.base.errors import BadInput, nearest
 from consort.model import Duration, System
-from consort.model.textvalue import WrongValue
+from consort.model.base import WrongValue
 from consort.plan import plan
 
 Kind = Literal["slots", "memories", "supplies", "bandwidths"]

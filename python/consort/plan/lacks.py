@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
+from consort.model.channel import STAND_IN
 from consort.model.document import Document, Location, read_document
-from consort.model.kinds import STAND_IN
 from consort.model.mode import Override, place_in
 from consort.model.references import StepReference
-from consort.plan.arrivals import not_followed, releasing
+from consort.plan.channels import not_followed, releasing
 from consort.plan.types import Plan, PlannedCore, PlannedTask
 
 SIMULATION, LINUX, VIRTUAL, BOARD, KERNEL = "simulation", "linux", "virtual", "board", "scratchpad kernel"

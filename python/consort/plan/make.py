@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from consort.base import arguments
-from consort.base.errors import BadInput
-from consort.base.problems import nearest
+from consort.base.errors import BadInput, nearest
 from consort.model import BadDescription, Duration, Figure, System
+from consort.model.base import WrongValue
 from consort.model.conflicts import unbounded
 from consort.model.platform import sourced_in
-from consort.model.textvalue import WrongValue
-from consort.plan.accelerators import plan_accelerators
 from consort.plan.channels import plan_channels, plan_devices
 from consort.plan.in_modes import in_all_modes, mode_problems, sleeping_alike, with_checkpoints
 from consort.plan.refusals import refusals
+from consort.plan.sharing import plan_accelerators
 from consort.plan.targets import Target, target_named
 from consort.plan.tasks import plan_cores, plan_resources, plan_tasks
 from consort.plan.types import Plan, PlannedAsker, PlannedChain, PlannedChanges, PlannedRun, Source

@@ -8,14 +8,12 @@ from itertools import pairwise
 
 from consort.base.errors import BadInput
 from consort.model import Duration, System
+from consort.model.channel import STAND_IN
 from consort.model.document import Location
 from consort.model.exclusions import excluded
-from consort.model.kinds import STAND_IN
-from consort.plan.channels import chains_through
-from consort.plan.in_virtual_time import virtual_problems
+from consort.plan.channels import chains_through, link_problems
 from consort.plan.lacks import Places, lacking
-from consort.plan.over_links import link_problems
-from consort.plan.targets import BOARD, Target, not_whole
+from consort.plan.targets import BOARD, Target, not_whole, virtual_problems
 from consort.plan.types import Plan, PlannedDevice, PlannedTask
 
 _NOUNS = {"record": "sink"}

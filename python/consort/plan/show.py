@@ -12,8 +12,8 @@ from rich.text import Text
 
 from consort.model.quantities import Duration, Energy, Size
 from consort.plan import data_flow
-from consort.plan.accelerators import PlannedAccelerator
-from consort.plan.tables import about, line, listing, table_of, time_text
+from consort.plan.data_flow import about, line, listing, table_of, time_text
+from consort.plan.sharing import PlannedAccelerator
 from consort.plan.targets import BOARD, TARGETS
 from consort.plan.types import Binding, Plan, PlannedChanges, PlannedCore, PlannedTask
 

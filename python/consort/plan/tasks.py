@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from consort.model import Duration, System, Task
+from consort.model.channel import STAND_IN, Communication, TimeBase
 from consort.model.figures import Figure
-from consort.model.kinds import STAND_IN, Communication, TimeBase
-from consort.model.scheduling import Supply
-from consort.model.sharing import Bandwidth, Cache, RemoteState
-from consort.plan.accelerators import requests_of
+from consort.model.sharing import Bandwidth, Cache, RemoteState, Supply
 from consort.plan.channels import channel_communication
 from consort.plan.sharing import (
     PlannedBandwidth,
@@ -18,6 +16,7 @@ from consort.plan.sharing import (
     PlannedCacheSets,
     PlannedResource,
     PlannedSection,
+    requests_of,
 )
 from consort.plan.types import (
     Binding,

@@ -13,9 +13,8 @@ from pydantic import BaseModel
 
 from consort.base.units import counted, html_table
 from consort.model import Duration
-from consort.model.batches import takes_several
-from consort.model.figures import Provenance
-from consort.model.kinds import (
+from consort.model.base import TextValue
+from consort.model.channel import (
     SEMANTICS,
     Arbitration,
     Communication,
@@ -25,18 +24,19 @@ from consort.model.kinds import (
     Service,
     TimeBase,
     Wait,
+    takes_several,
 )
+from consort.model.figures import Provenance, long_run
 from consort.model.platform import Platform
 from consort.model.references import StepReference
 from consort.model.sources import FileInput, FunctionInput, Golden
-from consort.model.spacing import long_run
 from consort.model.task import Types
-from consort.model.textvalue import TextValue
-from consort.plan.accelerators import PlannedAccelerator, PlannedRequest
 from consort.plan.sharing import (
+    PlannedAccelerator,
     PlannedBandwidth,
     PlannedCache,
     PlannedCacheSets,
+    PlannedRequest,
     PlannedResource,
     PlannedSection,
 )

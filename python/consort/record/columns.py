@@ -12,10 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
-from consort.record.grouped import counts_by, rows_by
-from consort.record.ran import Ran
-from consort.record.raw import Clock, RawTable
-from consort.record.status import (
+from consort.record.ran import (
     CAUSES,
     CAUSES_OF_DISTURBANCE,
     EVENTS,
@@ -25,7 +22,10 @@ from consort.record.status import (
     SLICES,
     STATUS,
     TIMED_EVENTS,
+    Ran,
 )
+from consort.record.raw import Clock, RawTable
+from consort.record.summary import counts_by, rows_by
 
 Ints = NDArray[np.int64]
 

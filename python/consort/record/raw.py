@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from consort.base.errors import BadInput
-from consort.record.json_file import read_json, write_json
+from consort.base.files import read_json, write_json
 from consort.record.ran import PLAN_FILE, Ran, load_plan, write_plan
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from consort.plan.types import Plan, PlannedTask
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE
-from consort.record.ran import Ran
+from consort.record.ran import EVENTS, NONE, STATUS, Ran
 from consort.record.raw import RawRun
-from consort.record.status import EVENTS, NONE, STATUS
 
 _DIED = EVENTS.index("core-died")
 

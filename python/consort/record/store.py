@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from consort.base import arguments
 from consort.base.errors import BadInput
-from consort.base.files import is_file
+from consort.base.files import is_file, read_json
 from consort.base.units import html_table, microseconds
-from consort.record.checked import check_record, inside
-from consort.record.grouped import rows_by
-from consort.record.json_file import read_json
+from consort.record.checked import check_record, inside, reading
 from consort.record.ran import Ran, load_plan
 from consort.record.sections import Held
+from consort.record.summary import rows_by
 
 if TYPE_CHECKING:
     from consort.plan import Plan
@@ -254,3 +255,48 @@ def load_run(which: str | os.PathLike[str], root: str | os.PathLike[str] | None 
     if not found:
         raise BadInput(f"no run begins with '{text}'; `consort runs` lists them", file=folder)
     return found[0]
+
+
+# Rows that are read and written at a time: a run may be larger than memory.
+_BATCH = 1 << 17
+_STATISTICS = ("n", "unserved", "min", "mean", "median", "p99", "p999", "p9999", "max", "unit", "provenance")
+
+
+def write_csv(run: Run, folder: Path) -> list[Path]:
+    """Writes `<configuration>-<table>.csv` for every table and `summary.csv`; returns the files.
+
+    Times are in the columns `…_ns`; what did not happen is empty, an unserved release's response is `inf`. In
+    the summary an empty statistic is infinite. `BadInput` where the folder cannot be written, or the record
+    is damaged.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        files = [folder / "summary.csv"]
+        with files[0].open("w", newline="", encoding="utf-8") as stream:
+            rows = csv.writer(stream)
+            rows.writerow(["configuration", "metric", *_STATISTICS])
+            for configuration in run.configurations:
+                for metric, summary in configuration["summary"].items():
+                    values = [summary.get(name) for name in _STATISTICS]
+                    rows.writerow([configuration["key"], metric, *values])
+        for configuration in run.configurations:
+            for table in configuration["tables"]:
+                files.append(folder / f"{configuration['key']}-{table}.csv")
+                with reading(run.path):
+                    _convert(run.table_file(configuration["key"], table), files[-1])
+    except OSError as error:
+        raise BadInput(error.strerror or str(error), file=error.filename) from None
+    return files
+
+
+def _convert(source: Path, file: Path) -> None:
+    parquet = pq.ParquetFile(source)
+    plain = pa.schema([(f.name, _plain(f.type)) for f in parquet.schema_arrow])
+    with pyarrow.csv.CSVWriter(file, plain) as writer:
+        for batch in parquet.iter_batches(_BATCH):
+            writer.write_table(pa.Table.from_batches([batch]).cast(plain))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Names are stored as numbers and a list; a CSV file has the names."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -25,11 +25,9 @@ from consort.record.columns import (
     job_counts_by,
     to_ns,
 )
-from consort.record.outputs import beside_expected, task_of
-from consort.record.ran import Ran
+from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE, TIMED_EVENTS, Ran
 from consort.record.raw import Event, RawRun, RawTable
-from consort.record.sections import Judgement
-from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE, TIMED_EVENTS
+from consort.record.sections import Judgement, beside_expected, task_of
 from consort.record.summary import summarise
 
 # An event that begins a state, and those that end it: how long it lasted lies between them.

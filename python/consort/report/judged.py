@@ -13,8 +13,8 @@ from markupsafe import Markup
 from consort.base.units import duration, figure_unit, microseconds, number, time_text
 from consort.plan.types import Plan
 from consort.record.columns import JOBS
-from consort.record.outputs import EXPECTED
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
+from consort.record.sections import EXPECTED
 from consort.record.store import Run, SampleReader
 from consort.record.summary import histogram
 from consort.report import figures

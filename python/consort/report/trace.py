@@ -18,8 +18,18 @@ from consort.record.columns import ACTIVITY, EVENTS_TABLE, SLICES_TABLE
 from consort.record.ran import Ran
 from consort.record.store import Run
 from consort.record.tables import SOURCES
-from consort.report.jobs import ABSENT, REMARKABLE, Jobs, load_jobs, positions, select
-from consort.report.tracks import Annotations, Lanes, Trace, add_slices
+from consort.report.jobs import (
+    ABSENT,
+    REMARKABLE,
+    Annotations,
+    Jobs,
+    Lanes,
+    Trace,
+    add_slices,
+    load_jobs,
+    positions,
+    select,
+)
 
 # Between two configurations, so that they can be distinguished.
 GAP_NS = 100_000_000

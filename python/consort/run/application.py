@@ -13,23 +13,23 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from consort.base.cpus import usable_cpus
+from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
 from consort.base.waiting import Progress
 from consort.judge import Expected
 from consort.model import Configuration, System
 from consort.plan import ModePlans, Plan
 from consort.record import RawRun
-from consort.record.scratch import scratch_folder
-from consort.run import sanitizer
+from consort.record.writer import scratch_folder
+from consort.run import process
+from consort.run.blocks import input_rows, member_rows, sized, write_rows
 from consort.run.build import build_application, describe, reads_its_plan, stand_ins_program
 from consort.run.collect import golden_of, join_workers
-from consort.run.config import Placement, run_config
+from consort.run.config import Placement, fault_configs, run_config
 from consort.run.far_memory import serving
 from consort.run.flow import Recording
-from consort.run.launch import CORE_FAILS, launch
-from consort.run.links import fault_configs
 from consort.run.live import Announcement
+from consort.run.machine import watch
 from consort.run.modes import JudgedModes
 from consort.run.options import (
     Options,
@@ -37,17 +37,15 @@ from consort.run.options import (
     check_scale,
     configured,
     duration_of,
+    groups,
+    place,
     planned_in_modes,
     possible,
     restricted,
     title_of,
 )
-from consort.run.placement import groups, place
 from consort.run.plan_image import plan_image, write_image
-from consort.run.process import add_note
-from consort.run.rows import input_rows, member_rows, write_rows
-from consort.run.sizes import sized
-from consort.run.watch import watch
+from consort.run.process import CORE_FAILS, add_note, launch
 
 
 @dataclass(frozen=True)
@@ -228,7 +226,7 @@ def _record_part(
             sources=sources,
             cpus=others or sorted(used),
             summary=watched,
-            environment=sanitizer.ENVIRONMENT if options.sanitize else None,
+            environment=process.ENVIRONMENT if options.sanitize else None,
         )
     raw, words = launched.raw, launched.words
     other = RawRun.load(launched.interference) if launched.interference is not None else None

@@ -16,11 +16,11 @@ from consort.base.errors import SystemFails
 from consort.base.toolchain.builds import cache_folder
 from consort.base.waiting import Progress, Standstill, silent
 from consort.judge import Expected
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.plan import Plan
-from consort.record.outputs import numbered
+from consort.record.ran import STATUS
 from consort.record.raw import MANIFEST, RawTable, TableSpec, table_entry
-from consort.record.status import STATUS
+from consort.record.sections import numbered
 from consort.record.tables import file_name
 from consort.run.data import golden_outputs, struct_dtype
 from consort.run.process import execute, signal_words

@@ -18,15 +18,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.base.errors import BadInput, SystemFails
-from consort.base.problems import nearest
+from consort.base.errors import BadInput, SystemFails, nearest
 from consort.model import Configuration, System
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.model.references import StepReference
 from consort.plan import plan
+from consort.record.ran import EVENTS
 from consort.record.raw import MANIFEST, RawRun
-from consort.record.status import EVENTS
-from consort.run import sanitizer
+from consort.run import process
 from consort.run.application import Prepared
 from consort.run.options import Options, possible
 
@@ -88,7 +87,7 @@ def debugger_command(prepared: Prepared, scratch: Path, task: str, *, sanitized:
     assert isinstance(step, StepReference), "checked before the run"
     stops = [] if _broke(folder, task) else ["-ex", f"break {step.function}"]
     then = ["-ex", "run", "-ex", 'printf "job %lu of ' + task.replace("%", "%%") + '\\n", consort_job']
-    options = [f"set environment {name} {value}" for name, value in sanitizer.ENVIRONMENT.items()]
+    options = [f"set environment {name} {value}" for name, value in process.ENVIRONMENT.items()]
     return [
         next((name for name in _DEBUGGERS if shutil.which(name)), _DEBUGGERS[0]),
         "-q",

@@ -14,26 +14,43 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from consort.base.errors import EnvironmentLacks, environment_errors
+from consort.analysis.fail_over import executions
+from consort.analysis.lacking import lacking_figures
+from consort.analysis.system import analyze_system
+from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
 from consort.base.waiting import Progress
 from consort.judge import Expected, Verdict, judge
-from consort.judge.bounds import Bounds
-from consort.judge.changes import changes_section
-from consort.judge.fail_over import fail_over_section
-from consort.judge.stops import Stops
-from consort.judge.verdict import UNDECIDED_ABOVE
+from consort.judge.changes import changes_section, fail_over_section
+from consort.judge.samples import Stops
+from consort.judge.verdict import UNDECIDED_ABOVE, Bounds
 from consort.machine.prepare import Prepared as PreparedMachine
 from consort.model import Configuration, System
 from consort.plan import Plan
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import JOBS
 from consort.record.stays import in_modes, stays_of
-from consort.run.bounds import bounds_of
 from consort.run.collect import ReplayFails, expected_outputs, plant_tables
+from consort.run.data import sink_problems
 from consort.run.live import Announcement, announced
 from consort.run.modes import JudgedModes
 from consort.run.options import Options
-from consort.run.sinks import sink_problems
+from consort.simulate.chains import simulated_limits
+
+
+def bounds_of(made: Plan) -> Bounds:
+    """The bounds of a plan, in its own time; none for a plan that cannot be analysed, and the run says so."""
+    # On this machine the execution of a step is timed without its checkpoint, and with its faults.
+    alone = {name: task.computes_ps for name, task in made.tasks.items()}
+    wcets = executions(made) if made.target == "virtual" else alone
+    try:
+        found = analyze_system(made)
+    except BadInput:
+        found = []
+    lacking = lacking_figures(made, found)
+    states = {name: task.remote_state for name, task in made.tasks.items() if task.remote_state is not None}
+    faults = {name: state.faults for name, state in states.items() if state.faults is not None}
+    simulated = simulated_limits(made)
+    return Bounds.of(found, wcets_ps=wcets, simulated=simulated, faults=faults, lacking=lacking)
 
 
 @dataclass(frozen=True)

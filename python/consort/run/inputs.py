@@ -18,8 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.base.errors import BadInput
-from consort.base.problems import nearest
+from consort.base.errors import BadInput, nearest
 
 Interpolation = Literal["linear", "cubic"]
 UNITS_PER_SECOND = {"ps": 10**12, "ns": 10**9, "us": 10**6, "ms": 10**3, "s": 1}

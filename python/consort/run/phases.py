@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from consort.analysis.figures import Figures, MissingFigure
-from consort.analysis.hand_over import COMMIT, COPY, RELEASED, phases
-from consort.analysis.mode_changes import ModeBounds
+from consort.analysis.mode_changes import COMMIT, COPY, RELEASED, ModeBounds, phases
 from consort.plan import ModePlans
 from consort.record.columns import EVENTS_TABLE, JOBS
+from consort.record.ran import EVENTS, STATUS
 from consort.record.raw import RawRun
 from consort.record.sections import PHASES
-from consort.record.status import EVENTS, STATUS
 from consort.record.stays import Stay
 
 # Each from the end of the one before, the first from the idle instant; then the task's first job, from there.

@@ -13,11 +13,11 @@ from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure
 from consort.analysis.mode_changes import published_at_deadline
 from consort.analysis.offload_costs import offload_costs
-from consort.analysis.scratchpad import moved
+from consort.analysis.three_phase import moved
 from consort.base.errors import BadInput
 from consort.model import BadDescription
 from consort.plan import ModePlans, Plan, PlannedChannel, PlannedDevice, PlannedTask
-from consort.plan.arrivals import releasing
+from consort.plan.channels import releasing
 from consort.plan.image import Encoder, names_of
 from consort.plan.recorded import carried
 from consort.simulate.engine import ARRIVAL, Choice

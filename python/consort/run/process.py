@@ -5,15 +5,62 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.waiting import Progress, stop_if_asked
+from consort.plan import Plan
+from consort.record.ran import write_plan
+from consort.record.raw import MANIFEST
+from consort.run.far_memory import interfering
+
+# A finding ends the process by a signal, which the executive ascribes to a task and a job. What a process
+# still has when it ends is no leak of a step.
+ENVIRONMENT = {
+    "ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0:print_legend=0",
+    "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
+}
+
+_UNDEFINED = re.compile(r"^(?P<where>\S+?:\d+:\d+): runtime error: (?P<what>.+)$")
+_ADDRESS = re.compile(r"^SUMMARY: AddressSanitizer: (?P<what>\S+) (?P<where>.+)$")
+_ACCESS = re.compile(r"^(?P<access>READ|WRITE) of size (?P<bytes>\d+) ")
+_REPORT = re.compile(
+    r"^(=+\d*=*|==\d+==.*|SUMMARY: .*|\s*#\d+ .*|(READ|WRITE) of size .*|\s*|"
+    r"(?P<note>(0x[0-9a-f]+|Address 0x[0-9a-f]+|HINT|AddressSanitizer:DEADLYSIGNAL|allocated by|freed by|"
+    r"previously allocated|Shadow bytes|\s*=?>?0x[0-9a-f]+:).*)|\s*\[\d+, \d+\).*|\s*This frame has .*|"
+    r"\s*\(longjmp .*|.* is located .*|Thread T\d+ .*|(/\S*|\S+\.[ch]pp):\d+:\d+: note:.*)$"
+)
+
+
+def findings_in(words: str) -> tuple[list[str], str]:
+    """The findings in what a program said, and what else it said."""
+    lines = words.splitlines()
+    if not any(_UNDEFINED.match(line) or _ADDRESS.match(line) for line in lines):
+        return [], words
+    findings: list[str] = []
+    access = ""
+    rest = []
+    for line in lines:
+        if undefined := _UNDEFINED.match(line):
+            findings.append(f"undefined behaviour at {undefined['where']}: {undefined['what']}")
+        elif address := _ADDRESS.match(line):
+            findings.append(f"{address['what']}{access} at {address['where']}")
+            access = ""
+        elif found := _ACCESS.match(line):
+            access = f", a {found['access'].lower()} of {found['bytes']} bytes,"
+        elif not _REPORT.match(line):
+            rest.append(line)
+    return list(dict.fromkeys(findings)), "\n".join(rest).strip()
+
 
 # After so long somebody else's stop of a program is ended [s].
 STOPPED_S = 2.0
@@ -105,9 +152,88 @@ def execute(
 
 def add_note(raw: Path, note: str) -> None:
     """Adds a note to a finished recording, beside those of the program itself."""
-    from consort.record.json_file import write_json
+    from consort.base.files import write_json
     from consort.record.raw import MANIFEST
 
     manifest = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
     manifest["realtime"].setdefault("notes", []).append(note)
     write_json(raw / MANIFEST, manifest)
+
+
+# The exit status of a run to whose end a core ended otherwise than by finishing (linux/program.hpp).
+CORE_FAILS = 4
+
+
+@dataclass(frozen=True)
+class Launched:
+    """The results of a program that ended.
+
+    `command` started it and starts a replay with `--replay`. `status` is its exit status: 0, 1 where the run
+    ended before its last job, or `CORE_FAILS`, with `words` on standard error, and `findings` of sanitizers
+    among them.
+    """
+
+    raw: Path
+    command: list[str]
+    status: int
+    words: str
+    findings: tuple[str, ...]
+    interference: Path | None
+    notes: tuple[str, ...]
+
+
+def launch(
+    program: Path,
+    config: Mapping[str, Any],
+    folder: Path,
+    what: str,
+    progress: Progress,
+    *,
+    plan: Plan,
+    sources: Sequence[str] = (),
+    cpus: Sequence[int] = (),
+    summary: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Launched:
+    """Runs `program` once, with interference from `sources` on `cpus`, and leaves the recording in `folder`.
+
+    `what` names the run for the user; `plan` is the one that runs; `summary`: the memory that a watcher looks
+    at; `environment`: variables beside those of this process. Without a recording it raises `BadInput`,
+    `EnvironmentLacks` or `SystemFails`, as the program ended.
+    """
+    config_file = folder / "config.json"
+    config_file.write_text(json.dumps(config), encoding="utf-8")
+    raw = folder / "raw"
+    raw.mkdir()
+    seconds = config["record"]["duration_ns"] / 1e9
+    command = [str(program), "--config", str(config_file), "--raw", str(raw)]
+    with interfering(sources, cpus, 3 * seconds + 60, folder / "interference") as state:
+        # The application ends with this process, also when it is killed.
+        watched = ["--summary", summary] if summary is not None else []
+        whole = [*command, *watched, "--parent", str(os.getpid())]
+        notes: list[str] = []
+        status, words = execute(whole, seconds, what, progress, environment=environment, notes=notes)
+    findings, words = findings_in(words)
+    if status < 0:
+        words = "\n".join(filter(None, [words, f"the supervisor was ended by {signal_words(-status)}"]))
+        if not (raw / MANIFEST).is_file():
+            # Its processes ended with it. What the recorder had written is kept.
+            subprocess.run([*command, "--complete"], capture_output=True)
+    # Bad input and a lacking machine end a run before its first job, perhaps after the recorder has begun.
+    if not (raw / MANIFEST).is_file() or (status in (2, 3) and not _has_jobs(raw)):
+        message = "; ".join([*findings, words] if words else findings)
+        message = message or f"the application ended with status {status}"
+        if status == 2:
+            raise BadInput(message, file=plan.file)
+        if status == 3:
+            raise EnvironmentLacks(message, "see `consort doctor`")
+        raise SystemFails(f"{what}: {message}; nothing was recorded")
+    # Not before: the recorder takes an empty folder alone.
+    write_plan(raw, plan)
+    other = state.raw if state.raw is not None and (state.raw / MANIFEST).is_file() else None
+    return Launched(raw, command, status, words, tuple(findings), other, (*state.notes, *notes))
+
+
+def _has_jobs(raw: Path) -> bool:
+    tables = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))["tables"]
+    return any(table["name"] == "jobs" and table["rows"] for table in tables)

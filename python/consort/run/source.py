@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
-from consort.base.render import Templates
-from consort.model.kinds import STAND_IN
+from consort.base.toolchain.builds import Templates
+from consort.model.channel import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
-from consort.plan.over_links import link_of
+from consort.plan.channels import link_of
 from consort.plan.recorded import carried
 
 # The header of a program of this machine, also in virtual time; boards have their own.

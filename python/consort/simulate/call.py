@@ -17,20 +17,23 @@ from consort.analysis.system import analyze_system
 from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.model import Duration, System
-from consort.model.kinds import Service, Wait
+from consort.model.channel import Service, Wait
 from consort.plan import Plan, plan_of
 from consort.plan.make import released_for, subject_of
 from consort.record.store import Run, default_root
 from consort.simulate import engine
 from consort.simulate.build import prepare
 from consort.simulate.chains import Chains, measure_chains, simulate_with_chains
-from consort.simulate.check import above_bounds, excesses_of
 from consort.simulate.engine import Choice, Report, Simulation
-from consort.simulate.mode_chains import chains_of_modes, simulate_modes_with_chains
-from consort.simulate.mode_record import record_modes
-from consort.simulate.modes import ModesSimulation, prepare_modes, simulate_modes
-from consort.simulate.outcome import InMode, Outcome, unseen_of
-from consort.simulate.record import record
+from consort.simulate.modes import (
+    ModesSimulation,
+    chains_of_modes,
+    prepare_modes,
+    simulate_modes,
+    simulate_modes_with_chains,
+)
+from consort.simulate.outcome import InMode, Outcome, above_bounds, excesses_of, unseen_of
+from consort.simulate.record import record, record_modes
 
 F = TypeVar("F")
 C = TypeVar("C")

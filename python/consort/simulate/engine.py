@@ -14,7 +14,32 @@ from numpy.typing import NDArray
 from consort import _engine
 from consort.base.errors import BadInput
 from consort.simulate.build import Prepared
-from consort.simulate.rows import JOBS, SLICES
+
+ABSENT = -1
+TIMES = (
+    "release",
+    "ready",
+    "start",
+    "finish",
+    "deadline",
+    "sent",
+    "worker_receive",
+    "worker_send",
+    "received",
+)
+JOBS: np.dtype[Any] = np.dtype(
+    [(name, "<i8") for name in (*TIMES, "compute")]
+    + [(name, "<u4") for name in ("seq", "status", "task", "preemptions")]
+)
+SLICES: np.dtype[Any] = np.dtype(
+    {
+        "names": ["begin", "end", "task", "seq", "core", "doing"],
+        "formats": ["<i8", "<i8", "<u4", "<u4", "<u2", "u1"],
+        "offsets": [0, 8, 16, 20, 24, 26],
+        "itemsize": 32,
+    }
+)
+
 
 # Execution times: any between best and worst, always the worst, or mostly one of the two.
 Choice = Literal["uniform", "worst", "edges"]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,16 @@ from consort.analysis.mode_changes import ModeBounds, mode_plans, published_at_d
 from consort.base.errors import BadInput
 from consort.judge.changes import Change, unseen_requests
 from consort.model import System
-from consort.model.kinds import Service, Wait
+from consort.model.channel import Service, Wait
 from consort.plan import Plan
 from consort.simulate.build import Prepared, prepare
+from consort.simulate.chains import Chains, measure_chains
 from consort.simulate.engine import (
+    ABSENT,
     ARRIVAL,
+    JOBS,
+    SLICES,
+    TIMES,
     Choice,
     Report,
     Simulation,
@@ -28,7 +33,6 @@ from consort.simulate.engine import (
     repeated,
     watched,
 )
-from consort.simulate.rows import ABSENT, JOBS, SLICES, TIMES
 
 
 @dataclass(frozen=True)
@@ -261,3 +265,47 @@ def together(a: ModesSimulation, b: ModesSimulation) -> ModesSimulation:
             slowest[kind] = change
     modes = {name: joined(one, b.modes[name]) for name, one in a.modes.items()}
     return ModesSimulation(a.prepared, a.duration, a.seed, a.runs + 1, modes, list(slowest.values()))
+
+
+def chains_of_modes(one: ModesSimulation) -> dict[str, Chains]:
+    """The longest times of the chains in each mode, of a run with a trace; a time that spans a change is in
+    no mode."""
+    found: dict[str, Chains] = {}
+    for segment in one.segments:
+        jobs = segment.simulation.jobs
+        if jobs is not None and jobs.size:
+            _add(found, {segment.mode: measure_chains(segment.simulation)})
+    return found
+
+
+def _add(found: dict[str, Chains], more: Mapping[str, Chains]) -> None:
+    for mode, chains in more.items():
+        of_mode = found.setdefault(mode, {})
+        for name, seen in chains.items():
+            of_mode[name] = seen if name not in of_mode else of_mode[name].with_more(seen)
+
+
+def simulate_modes_with_chains(
+    prepared: PreparedModes,
+    bounds: ModeBounds | None,
+    duration: int,
+    seed: int = 1,
+    *,
+    runs: int = 1,
+    choice: Choice = "uniform",
+    report: Report | None = None,
+) -> tuple[ModesSimulation, dict[str, Chains]]:
+    """Simulates as `simulate_modes`, without a trace, and gives the chains' figures of all runs, too."""
+    if not any(made.plan.chains for made in prepared.modes.values()):
+        return (
+            simulate_modes(prepared, bounds, duration, seed, runs=runs, choice=choice, report=report),
+            {},
+        )
+    chains: dict[str, Chains] = {}
+
+    def single(seed: int, share: Report | None) -> ModesSimulation:
+        one = simulate_modes(prepared, bounds, duration, seed, choice=choice, trace=True, report=share)
+        _add(chains, chains_of_modes(one))
+        return replace(one, segments=[])
+
+    return repeated(single, together, seed, runs=runs, trace=False, report=report), chains

@@ -4,28 +4,33 @@ the slices, which say what each core and the DMA did when."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 from numpy.typing import NDArray
 
-from consort.analysis.lacking import lacking_figures
+from consort.analysis.fail_over import executions
+from consort.analysis.lacking import lacking_figures, lacking_in_modes
+from consort.analysis.mode_changes import ModeBounds
 from consort.analysis.result import Bound
 from consort.judge import Bounds, judge
+from consort.judge.changes import changes_section
 from consort.plan import Plan
 from consort.record import Ran, RawRun, RunWriter
 from consort.record.columns import JOBS, OPERATIONS_TABLE, SLICES_TABLE
+from consort.record.ran import OPERATIONS, SLICES, STATUS
 from consort.record.raw import Manifest, RawTable, manifest_of, table_entry
-from consort.record.status import STATUS
 from consort.record.store import Run
 from consort.record.writer import Pages
 from consort.report import PAGES
-from consort.simulate.engine import Simulation
+from consort.simulate.engine import ABSENT, TIMES, Simulation
+from consort.simulate.modes import ModesSimulation, Segment
 from consort.simulate.recording import FIRST_TICK, jobs_of, operations_of, system_of
-from consort.simulate.rows import TIMES
 
 KEY = "simulated"
 _CLOCK = {
@@ -172,3 +177,120 @@ def _slices(simulation: Simulation) -> NDArray[np.void]:
     for field in ("begin", "end"):
         rows[field] += np.uint64(FIRST_TICK)
     return rows
+
+
+def record_modes(
+    simulation: ModesSimulation,
+    bounds: ModeBounds,
+    *,
+    name: str,
+    root: Path,
+    command: list[str],
+    diagram: str | None = None,
+    all_runs: ModesSimulation | None = None,
+) -> Run:
+    """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
+    file = simulation.prepared.system.file
+    pages = pages_of(len(simulation.prepared.system.tasks))
+    with RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer:
+        lacking = lacking_in_modes(bounds)
+        for mode in dict.fromkeys(stay.mode for stay in simulation.segments):
+            stays = [stay for stay in simulation.segments if stay.mode == mode]
+            rows = _rows_of(stays, simulation.duration)
+            if not rows.jobs.size:
+                continue
+            raw = recording_of(rows)
+            wcets = executions(bounds.plans[mode])
+            verdict = judge(raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets, lacking=lacking))
+            label = f"simulated, mode {mode}, seed {simulation.seed}"
+            writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict)
+        writer.add_section(**changes_section(simulation.changes))
+        for unseen in (all_runs or simulation).unseen:
+            writer.leave_open(unseen)
+        for change in (all_runs or simulation).late_changes:
+            writer.fail(change.excess)
+        fail_for_misses(writer, simulation, all_runs)
+        if file.is_file():
+            writer.add_description(file)
+        if diagram is not None:
+            writer.add_diagram(diagram)
+    assert writer.run is not None
+    return writer.run
+
+
+def _rows_of(stays: Sequence[Segment], duration: int) -> Rows:
+    """The stays in a mode as one recording, in the time of the whole run, which lasts for `duration` [ps]."""
+    parts = [Rows.of(stay.simulation) for stay in stays]
+    ends = [stay.start + stay.simulation.duration for stay in stays]
+    config = parts[0].config | {
+        "duration_ns": duration / 1000,
+        "stays": [[stay.start + FIRST_TICK, end + FIRST_TICK] for stay, end in zip(stays, ends, strict=True)],
+        "jobs": _planned(parts[0].plan, stays),
+    }
+    blocks = np.zeros(len(Ran.of(parts[0].plan, config).channels) + 1, dtype=np.uint64)
+    for part, stay in zip(parts, stays, strict=True):
+        for table in (part.jobs, part.operations, part.slices):
+            _shift(table, stay.start)
+        blocks = _number_on(part.operations, blocks)
+    jobs, operations, slices = (
+        np.concatenate(tables)
+        for tables in zip(*((part.jobs, part.operations, part.slices) for part in parts), strict=True)
+    )
+    return Rows(parts[0].plan, config, jobs, operations, slices)
+
+
+def _planned(plan: Plan, stays: Sequence[Segment]) -> dict[str, int]:
+    """The numbers of periodic tasks' jobs that are due in the stays."""
+    return {
+        task.name: sum(task.releases_until(stay.simulation.duration) for stay in stays)
+        for task in plan.tasks.values()
+        if task.release == "periodic"
+    }
+
+
+def _shift(rows: NDArray[np.void], start: int) -> None:
+    """Times of a stay as those of the whole run; 0 is no time."""
+    assert rows.dtype.names is not None
+    for name in (*TIMES, "time", "begin", "end"):
+        if name in rows.dtype.names:
+            rows[name] += np.where(rows[name] == 0, 0, start).astype(np.uint64)
+
+
+def _number_on(operations: NDArray[np.void], before: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Has the blocks of each channel follow those of earlier stays; a read of none stays one of none."""
+    place = np.minimum(operations["channel"], before.size - 1)
+    written = before.copy()
+    wrote = operations["kind"] == OPERATIONS.index("write")
+    np.add.at(written, place[wrote], np.uint64(1))
+    operations["sequence"] += np.where(operations["sequence"] == 0, 0, before[place]).astype(np.uint64)
+    return written
+
+
+def write_csv(simulation: Simulation, folder: Path) -> list[Path]:
+    """Writes jobs.csv and slices.csv into a folder, which is made."""
+    assert simulation.jobs is not None and simulation.slices is not None
+    folder.mkdir(parents=True, exist_ok=True)
+    names, cores = np.array(simulation.prepared.tasks), np.array(simulation.prepared.cores)
+    jobs = simulation.jobs[np.lexsort((simulation.jobs["task"], simulation.jobs["release"]))]
+    core_of = np.array([simulation.prepared.plan.tasks[n].computed_on for n in simulation.prepared.tasks])
+    columns = {"task": pa.array(names[jobs["task"]]), "core": pa.array(core_of[jobs["task"]])}
+    columns["job"] = pa.array(jobs["seq"])
+    for field in (*TIMES, "compute"):
+        values = np.ascontiguousarray(jobs[field])
+        columns[f"{field}_ps"] = pa.array(values, mask=values == ABSENT)
+    columns["status"] = pa.array(jobs["status"])
+    columns["preemptions"] = pa.array(jobs["preemptions"])
+    slices = simulation.slices[np.argsort(simulation.slices["begin"], kind="stable")]
+    stretches = {
+        "begin_ps": pa.array(np.ascontiguousarray(slices["begin"])),
+        "end_ps": pa.array(np.ascontiguousarray(slices["end"])),
+        "core": pa.array(cores[slices["core"]]),
+        "doing": pa.array(np.array(SLICES)[slices["doing"]]),
+        "task": pa.array(names[slices["task"]]),
+        "job": pa.array(np.ascontiguousarray(slices["seq"])),
+    }
+    files = []
+    for name, table in (("jobs", columns), ("slices", stretches)):
+        files.append(folder / f"{name}.csv")
+        pyarrow.csv.write_csv(pa.table(table), files[-1])
+    return files

@@ -3,4 +3,4 @@
 
 from consort.base.packages import make_callable
 
-make_callable(__name__, "consort.sweep.call", "sweep")
+make_callable(__name__, "consort.sweep.run", "sweep")

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from consort.analysis.scaling import Scale, check_scale, scale_data
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, nearest
 from consort.base.files import LARGEST_DESCRIPTION, read_bytes
-from consort.base.problems import nearest
 from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
 from consort.model.document import Document, read_document
 from consort.model.validate import validate

@@ -10,10 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, Strict
 
 from consort.analysis.generate import PeriodLaw
-from consort.model.base import Described, Name, NonEmpty, Version
+from consort.model.base import Described, Name, NonEmpty, Version, WrongValue
+from consort.model.load import schema_of
 from consort.model.quantities import QUANTITIES, Duration
-from consort.model.schema import schema_of
-from consort.model.textvalue import WrongValue
 from consort.sweep.values import anything, choices, durations, integers, numbers, truths
 
 # Slots that are known only once there are programs, or a set.

@@ -12,9 +12,9 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from consort.base.problems import nearest
+from consort.base.errors import nearest
+from consort.model.base import WrongValue, kind_of
 from consort.model.quantities import QUANTITIES, Duration, Quantity
-from consort.model.textvalue import WrongValue, kind_of
 
 # A parameter with more values is a slip of the step.
 MOST_VALUES = 100_000

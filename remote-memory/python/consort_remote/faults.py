@@ -9,7 +9,7 @@ import subprocess
 from typing import Any
 
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.base.remote_memory import OPTION, Server
+from consort.base.packages import OPTION, Server
 
 from consort_remote.toolchain import remote_part
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from consort.base.errors import BadInput
-from consort.base.remote_memory import OPTION, Server
+from consort.base.packages import OPTION, Server
 
 from consort_remote.pager import key_of, socket_of
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.base.remote_memory import PAGE as PAGE
+from consort.base.packages import PAGE as PAGE
 from consort.base.runtime import checked_name, runtime_folder, socket_path
+from consort.model.base import WrongValue
 from consort.model.quantities import Size
-from consort.model.textvalue import WrongValue
 
 from consort_remote.toolchain import remote_part
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in of remote memory for Consort: `consort.base.remote_memory.RemoteMemory`."""
+"""The plug-in of remote memory for Consort: `consort.base.packages.RemoteMemory`."""
 
 from __future__ import annotations
 

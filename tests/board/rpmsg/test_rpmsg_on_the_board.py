@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from board_support import ROOT, board_with_linux
 from consort.base.errors import EnvironmentLacks
-from consort.board import qemu, rtlinux
+from consort.board import rtlinux
 from consort.board.control_block import BYTES, ControlBlock
 from consort.board.description import BoardSpec
 from consort.board.image import build_image
@@ -56,8 +56,8 @@ class Box:
         self.block = ControlBlock(self.memory, spec.window_offset + core.place * BYTES)
         self.block.order(1, [WINDOW, window, KEPT, 0x5001])
         sockets = [f"unix:{folder / name},server=on,wait=off" for name in ("qmp", "qtest")]
-        line = qemu.command_line(
-            qemu.find(spec.emulator),
+        line = rtlinux.command_line(
+            rtlinux.find(spec.emulator),
             spec,
             folder / "memory",
             {},

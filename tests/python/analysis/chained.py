@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from consort import _engine
 from consort.analysis.chains import Link, implicit, let
-from consort.analysis.deliveries import delivery_of
+from consort.analysis.channel_bounds import delivery_of
 from consort.analysis.result import Bound
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
-from consort.simulate.rows import JOBS
+from consort.simulate.engine import JOBS
 
 Counts = tuple[int, int, int]
 POLICIES = ("fixed-priority", "fixed-priority-non-preemptive", "edf")

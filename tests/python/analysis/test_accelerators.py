@@ -17,7 +17,7 @@ from consort.base.errors import BadInput
 from consort.model import BadDescription, System
 from consort.plan import plan
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
+from consort.simulate.outcome import simulate_against_bounds
 from effort import examples
 
 

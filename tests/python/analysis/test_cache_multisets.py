@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from consort.analysis import cache_windows
-from consort.analysis.cache_sets import Blocks, Lost, ecb_multiset, ucb_multiset
-from consort.analysis.cache_windows import CachedCore, by_windows
+from consort.analysis import reloads
+from consort.analysis.reloads import Blocks, CachedCore, Lost, by_windows, ecb_multiset, ucb_multiset
 from consort.analysis.uniprocessor import UniTask
 from test_cache_sets import attack, by_multisets, unlimited
 
@@ -46,7 +45,7 @@ def test_a_multiset_that_lacks_something_is_refuted(
     name: str, mutant: Multiset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for way in ("ecb_multiset", "ucb_multiset"):
-        monkeypatch.setattr(cache_windows, way, mutant if way == name else unlimited)
+        monkeypatch.setattr(reloads, way, mutant if way == name else unlimited)
     assert any(attack(seed, by_multisets)[2] for seed in range(20_000))
 
 

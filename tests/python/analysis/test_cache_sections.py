@@ -11,8 +11,7 @@ import free
 import pytest
 from consort import _engine
 from consort.analysis import system as analysis
-from consort.analysis.cache_sets import Blockers, Blocks, ecb_union, ucb_union
-from consort.analysis.cache_windows import CachedCore, by_windows
+from consort.analysis.reloads import Blockers, Blocks, CachedCore, by_windows, ecb_union, ucb_union
 from consort.analysis.resources import Held, longest_blocking
 from consort.analysis.result import least
 from consort.analysis.system import response_times
@@ -20,7 +19,7 @@ from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.analysis.unitask import Reloads
 from consort.model import System, platform_from_data, system_from_data
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
+from consort.simulate.outcome import simulate_against_bounds
 
 
 def bounds_of(

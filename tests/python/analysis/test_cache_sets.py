@@ -12,19 +12,18 @@ import free
 import pytest
 import ticks
 from consort import _engine
-from consort.analysis import cache_windows
-from consort.analysis.cache_sets import Blocks, Lost, ecb_union, ucb_union
-from consort.analysis.cache_windows import CachedCore, by_windows
+from consort.analysis import reloads
+from consort.analysis.reloads import Blocks, CachedCore, Lost, by_windows, ecb_union, ucb_union
 from consort.analysis.result import least
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.analysis.unitask import Matrix, Reloads
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.scheduling import Scheduling
+from consort.model.sharing import Scheduling
 from consort.plan import plan
 from consort.plan.show import text_of
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
+from consort.simulate.outcome import simulate_against_bounds
 
 How = Callable[[Sequence[Blocks], int], Matrix]
 WAYS: tuple[How, ...] = (ecb_union, ucb_union)
@@ -72,7 +71,7 @@ def test_the_published_way_of_counting(monkeypatch: pytest.MonkeyPatch) -> None:
     assert by_multisets(tasks, blocks, 1)[2] == 22
     for left_out, bound in (("ucb_multiset", 22), ("ecb_multiset", 23)):
         with monkeypatch.context() as patch:
-            patch.setattr(cache_windows, left_out, unlimited)
+            patch.setattr(reloads, left_out, unlimited)
             assert by_multisets(tasks, blocks, 1)[2] == bound
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import campaign
 import pytest
 from consort.model import System
-from consort.run import sizes
+from consort.run import blocks
 
 
 @pytest.mark.parametrize("name", campaign.TERMS)
@@ -26,12 +26,12 @@ def exceeded(_seed: int) -> tuple[int, int, int]:
 
 
 def test_a_size_that_is_not_compared_with_its_type_ends_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = sizes._given
+    given = blocks._given
 
-    def ignoring(system: System, one: sizes._Size) -> int | None:
+    def ignoring(system: System, one: blocks._Size) -> int | None:
         return None if one.part == "data" else given(system, one)
 
-    monkeypatch.setattr(sizes, "_given", ignoring)
+    monkeypatch.setattr(blocks, "_given", ignoring)
     with pytest.raises(AssertionError, match=r"are taken|wrong are"):
         list(campaign.totals(campaign.TERMS["sizes"], range(campaign.FIRST, campaign.FIRST + 100)))
 

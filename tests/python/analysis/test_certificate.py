@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from consort.analysis.certificate import Certificate, certificate_of
-from consort.analysis.coq import check
+from consort.analysis.certificate import Certificate, certificate_of, check
 from consort.analysis.system import analyze_system
 from consort.analysis.uniprocessor import fixed_priority
 from consort.analysis.unitask import UniTask

@@ -16,19 +16,18 @@ import locks
 import pytest
 import ticks
 from consort import _engine
-from consort.analysis.held import Held
-from consort.analysis.inheritance import MOST, assigned, blocking_together, heaviest, waits
+from consort.analysis.resources import MOST, Held, assigned, blocking_together, heaviest, waits
 from consort.analysis.system import response_times
 from consort.base.errors import BadInput
+from consort.exchange.conventions import Report
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import BadDescription
-from consort.model.scheduling import Scheduling
+from consort.model.sharing import Scheduling
 from consort.plan import plan
 from consort.plan.show import text_of
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
 from consort.simulate.engine import simulate
+from consort.simulate.outcome import simulate_against_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from test_resources import BUS, LONG, SHORT, TASKS, US, changed, described, held_of, totals

@@ -19,7 +19,7 @@ from consort.plan import plan, problems_of
 from consort.simulate.build import prepare
 from consort.simulate.chains import measure_chains
 from consort.simulate.engine import simulate
-from consort.simulate.links import in_turn
+from consort.simulate.recording import in_turn
 from hypothesis import given
 from hypothesis import strategies as st
 from loops import for_each

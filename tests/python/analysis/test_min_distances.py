@@ -17,8 +17,7 @@ from consort.analysis.system import analyze_system, response_times
 from consort.model import System, platform_from_data, system_from_data
 from consort.plan import plan
 from consort.simulate.build import prepare
-from consort.simulate.engine import simulate
-from consort.simulate.rows import JOBS
+from consort.simulate.engine import JOBS, simulate
 from distances import FAULTS, POLICIES, Curve, Row, attack, core_of, engine, reference, simulated
 from response_time_analysis import model
 from verified import SCALE, Verified, up

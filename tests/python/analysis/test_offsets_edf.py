@@ -13,7 +13,7 @@ from consort import _engine
 from consort.analysis.system import response_times
 from consort.model import platform_from_data, system_from_data
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
+from consort.simulate.outcome import simulate_against_bounds
 
 # (c, t, d, offset or -1, jitter)
 Rows = list[tuple[int, int, int, int, int]]

@@ -16,11 +16,11 @@ from consort.analysis.result import Bound
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.scheduling import Scheduling
+from consort.model.sharing import Scheduling
 from consort.plan import plan
 from consort.plan.show import text_of
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
+from consort.simulate.outcome import simulate_against_bounds
 
 Counts = tuple[int, int, int]
 

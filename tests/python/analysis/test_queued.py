@@ -14,8 +14,8 @@ from consort.analysis import system as analyses
 from consort.analysis.backlog import Behind
 from consort.analysis.system import analyze_system
 from consort.model import System, load_system, platform_from_data, system_from_data
-from consort.model.kinds import SEMANTICS
-from consort.model.warnings import warnings_of
+from consort.model.channel import SEMANTICS
+from consort.model.rules import warnings_of
 from consort.simulate.build import prepare
 from consort.simulate.chains import simulate_with_chains
 from consort.simulate.recording import NEVER, taken_in_order

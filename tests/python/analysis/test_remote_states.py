@@ -12,7 +12,7 @@ from consort.model import BadDescription, System, platform_from_data, system_fro
 from consort.plan import plan
 from consort.plan.show import text_of
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
+from consort.simulate.outcome import simulate_against_bounds
 from effort import THOROUGH
 
 US = 10**6

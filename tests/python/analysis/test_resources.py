@@ -19,16 +19,16 @@ from consort import _engine
 from consort.analysis.resources import Held, longest_blocking
 from consort.analysis.system import response_times
 from consort.base.errors import BadInput
+from consort.exchange.conventions import Report
 from consort.exchange.exports import jobs_of
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.scheduling import Scheduling
+from consort.model.sharing import Scheduling
 from consort.plan import plan
 from consort.plan.show import text_of
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
 from consort.simulate.engine import simulate
+from consort.simulate.outcome import simulate_against_bounds
 
 Blocking = Callable[[Iterable[Held], int], int]
 

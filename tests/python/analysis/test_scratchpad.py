@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from consort.analysis.lacking import held
-from consort.analysis.scratchpad import NotAnalysable, bound_three_phase, core_of, slot_of
 from consort.analysis.system import response_times
+from consort.analysis.three_phase import NotAnalysable, bound_three_phase, core_of, slot_of
 from consort.base.errors import Held
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.plan import plan

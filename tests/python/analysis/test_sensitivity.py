@@ -7,8 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from consort.analysis.scaling import Scale, check_scale, scaled
-from consort.analysis.sensitivity import HALVINGS, hardest_that_holds, sensitivity
+from consort.analysis.scaling import HALVINGS, Scale, check_scale, hardest_that_holds, scaled, sensitivity
 from consort.analysis.system import analyze_system
 from consort.model import System, load_system, system_from_data
 from hypothesis import given

@@ -13,16 +13,16 @@ from consort import _engine
 from consort.analysis.system import response_times
 from consort.base.errors import BadInput
 from consort.board.generate.plan import PartitionOptions, make_plan
+from consort.exchange.conventions import Report
 from consort.exchange.exports import jobs_of
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.scheduling import Scheduling
-from consort.model.warnings import warnings_of
+from consort.model.rules import warnings_of
+from consort.model.sharing import Scheduling
 from consort.plan import plan
 from consort.simulate.build import prepare
-from consort.simulate.check import simulate_against_bounds
 from consort.simulate.engine import simulate
+from consort.simulate.outcome import simulate_against_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 

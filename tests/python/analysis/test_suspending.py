@@ -10,7 +10,7 @@ import pytest
 from consort import _engine
 from consort.analysis.system import response_times
 from consort.model import platform_from_data, system_from_data
-from consort.model.kinds import Wait
+from consort.model.channel import Wait
 from consort.plan import plan
 from consort.simulate.build import prepare
 from suspending import PLATFORM, attack

@@ -22,7 +22,7 @@ from consort.model import (
     system_from_data,
 )
 from consort.plan import Plan, plan
-from consort.run.sizes import sized
+from consort.run.blocks import sized
 
 WALK = Path(__file__).resolve().parents[1] / "plan" / "walk"
 STEP = "steps.hpp::control::step"

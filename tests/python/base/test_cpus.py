@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from consort.base.cpus import usable_cpus, widest_mask
+from consort.base.environment import usable_cpus, widest_mask
 
 
 def usable(folder: Path, isolated: str, mask: Collection[int]) -> list[int]:

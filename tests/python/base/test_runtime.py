@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.runtime import Process, checked_name, private_folder, runtime_folder, socket_path
-from consort.board import qemu, session
+from consort.board import rtlinux, session
 from consort.board.session import Board
 from consort_remote import window
 
@@ -232,7 +232,7 @@ def test_a_comma_in_a_path_is_no_option(tmp_path: Path) -> None:
 
     spec = board_named("mps2")
     place = tmp_path / "a,id=b"
-    line = qemu.command_line(
+    line = rtlinux.command_line(
         Path("qemu"),
         spec,
         place / "memory",

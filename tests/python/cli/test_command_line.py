@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from consort import __version__
 from consort.base.errors import EnvironmentLacks
-from consort.base.remote_memory import parse_servers
+from consort.base.packages import parse_servers
 from consort.cli import COMMANDS, cli, main, plug_ins
 from effort import PATIENCE
 from loops import for_each
@@ -119,7 +119,7 @@ def test_the_words_of_options_are_those_of_the_tables_that_are_not_imported() ->
     from consort.board.generate import FORMATS
     from consort.commands import generate, migrate, plan, run
     from consort.judge.verdict import UNDECIDED_ABOVE
-    from consort.model.kinds import CONFIGURATIONS
+    from consort.model.channel import CONFIGURATIONS
     from consort.plan.targets import TARGETS
 
     for command, option, names in (
@@ -196,7 +196,7 @@ def test_a_plug_in_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     ended = CliRunner().invoke(cli, ["remote", "list"], prog_name="consort")
     assert isinstance(ended.exception, EnvironmentLacks)
     assert str(ended.exception) == "consort remote is not installed; pip install consort-remote"
-    monkeypatch.setattr("consort.base.remote_memory.entry_points", lambda group: ())
+    monkeypatch.setattr("consort.base.packages.entry_points", lambda group: ())
     with pytest.raises(EnvironmentLacks, match="pip install consort-remote"):
         parse_servers(["far=host:7070,key=k"])
     assert parse_servers([]) == {}

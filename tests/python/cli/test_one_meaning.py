@@ -14,8 +14,8 @@ import pytest
 from consort.cli import main
 from consort.model import System, platform_from_data, system_from_data
 from consort.plan import Plan, plan, plan_in_modes
-from consort.run.bounds import bounds_of
 from consort.run.config import InputFiles, Placement, run_config
+from consort.run.flow import bounds_of
 from consort.run.options import Options, planned
 from consort.simulate.build import prepare
 from consort.simulate.engine import Choice, simulate

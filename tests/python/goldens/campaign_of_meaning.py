@@ -47,17 +47,21 @@ from consort.model import (
 )
 from consort.plan import ModePlans, Plan, PlannedTask, lacks, plan, plan_in_modes
 from consort.plan.recorded import carried
-from consort.record.status import OPERATIONS, STATUS
-from consort.record.status import SLICES as DOING
+from consort.record.ran import OPERATIONS, STATUS
+from consort.record.ran import SLICES as DOING
 from consort.run.build import reads_its_plan
 from consort.run.plan_image import EXECUTION, plan_image
 from consort.simulate.build import Prepared, prepare
 from consort.simulate.chains import Chains, measure_chains
-from consort.simulate.check import excesses_of
-from consort.simulate.engine import ARRIVAL, Choice, Simulation, figures_of
-from consort.simulate.mode_chains import chains_of_modes
-from consort.simulate.modes import PreparedModes, engine_system, prepare_modes, simulate_modes
-from consort.simulate.rows import JOBS, SLICES
+from consort.simulate.engine import ARRIVAL, JOBS, SLICES, Choice, Simulation, figures_of
+from consort.simulate.modes import (
+    PreparedModes,
+    chains_of_modes,
+    engine_system,
+    prepare_modes,
+    simulate_modes,
+)
+from consort.simulate.outcome import excesses_of
 
 WALK = Path(__file__).resolve().parents[1] / "plan" / "walk"
 MS = 10**9

@@ -13,7 +13,7 @@ import featured
 import pytest
 from consort.base.errors import BadInput
 from consort.model import Platform, load_system, system_from_data
-from consort.model.modes import overridden
+from consort.model.mode import overridden
 from consort.plan import plan
 
 WALK = Path(__file__).parents[1] / "plan" / "walk"

@@ -13,8 +13,7 @@ from consort.base.errors import BadInput
 from consort.judge import Bounds, Expected, Limit, Verdict, judge
 from consort.judge.verdict import Row
 from consort.record import RawRun, RunWriter
-from consort.record.ran import write_plan
-from consort.record.status import EVENTS, OPERATIONS, STATUS
+from consort.record.ran import EVENTS, OPERATIONS, STATUS, write_plan
 from made_plan import made_plan
 from system_recording import T0, Recording, steady
 

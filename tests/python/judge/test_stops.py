@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from consort.judge import Bounds, Limit, Verdict, judge
-from consort.judge.stops import Stops, _at_least, stops_of
+from consort.judge.samples import Stops, _at_least, stops_of
 from hypothesis import given
 from hypothesis import strategies as st
 from system_recording import steady

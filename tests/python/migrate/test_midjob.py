@@ -15,10 +15,9 @@ from click.testing import CliRunner
 from consort.base.errors import BadInput, ConsortError, SystemFails
 from consort.base.toolchain.compiler import PROCESSES
 from consort.commands.migrate import command
-from consort.migrate.c_code import own_phase
+from consort.migrate.c_code import NAMES, own_phase
 from consort.migrate.module import Step, build_module
 from consort.migrate.programs import Done, Refused, Server, compile_step, hop, target_of
-from consort.migrate.tools import NAMES
 from consort_bench.migrate import code_bytes
 from effort import THOROUGH
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from consort.cli import main
-from consort.model.schema import platform_schema, schema_text
+from consort.model.load import platform_schema, schema_text
 
 
 def call(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:

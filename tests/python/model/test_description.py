@@ -19,8 +19,8 @@ from consort.model import (
     load_platform,
     load_system,
 )
+from consort.model.load import schema_text, system_schema
 from consort.model.platform import known_platforms, platform_folders
-from consort.model.schema import schema_text, system_schema
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[3]

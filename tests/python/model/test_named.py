@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from consort.model import System
-from consort.model.base import NameOf
+from consort.model.base import NameOf, names_in
 from consort.model.figures import KINDS
-from consort.model.named import names_in
 from pydantic import BaseModel
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))

@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema
 import pytest
 from consort.model import Duration, Platform, Size, load_platform, platform_schema
+from consort.model.load import schema_text
 from consort.model.platform import known_platforms
 from consort.model.quantities import Quantity
-from consort.model.schema import schema_text
 from loops import for_each
 from ruamel.yaml import YAML
 

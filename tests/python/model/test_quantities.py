@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import pytest
 from consort.model import DataRate, Duration, Frequency, Size, Tolerance
+from consort.model.base import WrongValue
 from consort.model.quantities import LARGEST, QUANTITIES, Quantity
-from consort.model.textvalue import WrongValue
 from hypothesis import example, given
 from hypothesis import strategies as st
 from loops import for_each

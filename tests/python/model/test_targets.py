@@ -15,9 +15,8 @@ import pytest
 from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput
 from consort.model import BadDescription, System, load_system, system_from_data
-from consort.model.base import group_of
-from consort.model.named import names_in
-from consort.model.warnings import warnings_of
+from consort.model.base import group_of, names_in
+from consort.model.rules import warnings_of
 from consort.plan import plan
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate

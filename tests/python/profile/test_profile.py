@@ -15,12 +15,12 @@ import pytest
 from consort.base.errors import BadInput, SystemFails
 from consort.commands.profile import margin_of
 from consort.model import load_system
-from consort.model.edited import diff
+from consort.model.load import diff
 from consort.plan import plan
 from consort.run.profile import Observation, Proposal, edited, proposals
+from consort.run.profile.edit import added, lines, source_of
 from consort.run.profile.figures import Series, observe, rounded, unrepeated
 from consort.run.profile.measure import sources_of
-from consort.run.profile.show import added, lines, source_of
 from effort import PATIENCE
 from hypothesis import given
 from hypothesis import strategies as st

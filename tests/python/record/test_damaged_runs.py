@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from consort.base.errors import BadInput
 from consort.base.files import LARGEST_RECORD
-from consort.commands import compare, report, runs
+from consort.commands import runs
 from consort.record import RawRun, RunWriter
 from consort.record.store import open_run
 from synthetic import make_jobs, write_raw
@@ -66,7 +66,10 @@ def test_a_table_outside_of_the_folder_is_not_opened(run: Path, tmp_path: Path, 
     refusal = "is no file" if how == "null byte" else "does not lie in the run's folder"
     with pytest.raises(BadInput, match=refusal):
         opened.table("on", "jobs")
-    for command, arguments in ((compare.command, [str(run), str(run)]), (report.command, [str(run)])):
+    for command, arguments in (
+        (runs.compare_command, [str(run), str(run)]),
+        (runs.report_command, [str(run)]),
+    ):
         result = CliRunner().invoke(command, arguments)
         assert isinstance(result.exception, BadInput), result.exception
         assert refusal in str(result.exception)
@@ -141,7 +144,10 @@ def test_a_damaged_table(run: Path, damage: str) -> None:
         file.mkdir()
     elif damage != "gone":
         file.write_bytes({"empty": b"", "cut off": content[: len(content) // 2]}.get(damage, b"x" * 100))
-    for command, arguments in ((compare.command, [str(run), str(run)]), (report.command, [str(run)])):
+    for command, arguments in (
+        (runs.compare_command, [str(run), str(run)]),
+        (runs.report_command, [str(run)]),
+    ):
         result = CliRunner().invoke(command, arguments)
         assert isinstance(result.exception, BadInput), result.exception
     assert not list(run.glob(".report*")), "no half page is left"
@@ -149,7 +155,7 @@ def test_a_damaged_table(run: Path, damage: str) -> None:
 
 def test_a_table_without_a_column(run: Path) -> None:
     change(run, lambda d: d["configurations"][0]["metrics"]["response"].update(column='no"such'))
-    result = CliRunner().invoke(compare.command, [str(run), str(run)])
+    result = CliRunner().invoke(runs.compare_command, [str(run), str(run)])
     assert isinstance(result.exception, BadInput)
     assert "has no column 'no\"such'; the record is damaged" in str(result.exception)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from consort.record.grouped import counts_by, maxima_by, rows_by
+from consort.record.summary import counts_by, maxima_by, rows_by
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from consort.base.errors import ConsortError
 from consort.base.files import read_bytes
-from consort.commands import compare, report, runs
+from consort.commands import runs
 from consort.record import RawRun, RunWriter
 from consort.record.store import open_run
 from effort import examples
@@ -113,10 +113,10 @@ def answered(run: Path, other: Path, out: Path, *, page: bool = True) -> list[st
     """
     wrong = []
     calls: list[tuple[Any, list[str]]] = [
-        *([(report.command, [str(run)])] if page else []),
+        *([(runs.report_command, [str(run)])] if page else []),
         (runs.command, ["export", str(run), "--csv", str(out)]),
-        (compare.command, [str(run), str(other)]),
-        (compare.command, [str(other), str(run), "--json"]),
+        (runs.compare_command, [str(run), str(other)]),
+        (runs.compare_command, [str(other), str(run), "--json"]),
         (runs.command, ["--root", str(run.parent)]),
         (runs.command, ["--root", str(run.parent), "--json"]),
     ]

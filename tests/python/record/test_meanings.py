@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from consort.record.status import EVENTS, OPERATIONS, STATUS
+from consort.record.ran import EVENTS, OPERATIONS, STATUS
 
 HEADER = (Path(__file__).parents[3] / "include" / "consort" / "task" / "job.hpp").read_text(encoding="utf-8")
 # Bits have names of counters in Python, and shorter ones in the header.

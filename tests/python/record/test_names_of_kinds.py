@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from consort.record.status import EVENTS, OPERATIONS
+from consort.record.ran import EVENTS, OPERATIONS
 
 HEADER = Path(__file__).parents[3] / "include" / "consort" / "task" / "job.hpp"
 

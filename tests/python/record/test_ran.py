@@ -16,7 +16,7 @@ import pytest
 from consort.base.errors import BadInput, ConsortError
 from consort.model import load_system
 from consort.plan import Plan, plan
-from consort.plan.over_links import link_of
+from consort.plan.channels import link_of
 from consort.record.ran import PLAN_FILE, Ran, executes_ns, load_plan, write_plan
 
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from consort.commands.compare import command as compare_command
+from consort.commands.runs import compare_command as compare_command
 from consort.record import RawRun, Run, RunWriter
 from consort.record.compare import compare, environment_differences, median_ratio_interval
 from consort.record.store import SampleReader

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from consort.cli import cli
 from consort.judge import Bounds, Limit, judge
 from consort.record import Run, RunWriter
-from consort.record.status import EVENTS
+from consort.record.ran import EVENTS
 from consort.report.brief_run import CAUSE, _beginning, brief_of_run
 from consort.report.lines import Brief, Timed
 from system_recording import Recording

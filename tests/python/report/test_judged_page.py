@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from consort.cli import cli
 from consort.judge import Bounds, Expected, Limit, judge
 from consort.record import Run, RunWriter
-from consort.record.status import EVENTS, STATUS
+from consort.record.ran import EVENTS, STATUS
 from consort.record.summary import histogram
 from consort.report import PAGES, judged
 from consort.report.lines import WIDTH

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from consort.commands.report import command as report_command
 from consort.commands.runs import command as runs_command
+from consort.commands.runs import report_command as report_command
 from consort.record import RawRun, Run, RunWriter
 from consort.record.summary import Histogram, histogram
 from consort.report import PAGES

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 from consort.record import RawRun
-from consort.record.ran import executes_ns
-from consort.record.status import OPERATIONS, STATUS
+from consort.record.ran import OPERATIONS, STATUS, executes_ns
 from run_support import Ran, ran, write
 
 # [us], as described; a run takes SCALE times as long, so that a machine with two CPUs can play all cores.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from consort.model import load_system
 from consort.record import Ran, RawRun, Run, RunWriter
-from consort.record.status import OPERATIONS, STATUS
+from consort.record.ran import OPERATIONS, STATUS
 from consort.record.stays import Stay, stays_of
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration

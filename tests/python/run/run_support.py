@@ -23,7 +23,7 @@ from consort.model import load_system
 from consort.plan import Plan
 from consort.record import Ran as PlanThatRan
 from consort.record import RawRun, Run, RunWriter
-from consort.record.status import EVENTS, OPERATIONS, STATUS
+from consort.record.ran import EVENTS, OPERATIONS, STATUS
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
 from consort.run.plan_image import keeping

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from consort import _engine
-from consort.record.status import EVENTS, OPERATIONS
+from consort.record.ran import EVENTS, OPERATIONS
 from consort.run.plan_image import ARRIVAL, EXECUTION
-from consort.simulate.rows import JOBS
+from consort.simulate.engine import JOBS
 from run_support import LATE, SKIPPED, Ran, as_executed, ran, write
 
 pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]

@@ -6,13 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from consort.base.errors import BadInput, EnvironmentLacks
-from consort.base.problems import BadDescription
+from consort.base.errors import BadDescription, BadInput, EnvironmentLacks
 from consort.base.waiting import silent
 from consort.commands.check import command as check
 from consort.model import load_system
 from consort.plan import plan
-from consort.run.compile_errors import refused
+from consort.run.build import refused
 
 STEPS = """#pragma once
 namespace left {

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from consort.record import Run
 from consort.record.store import list_runs
-from consort.run import sanitizer
+from consort.run import process
 from effort import PATIENCE
 from run_support import consort, write
 
@@ -224,10 +224,10 @@ core m-0, task plain, job 20: the process was ended by signal 6 (Aborted)
 
 
 def test_a_report_becomes_one_line_and_the_rest_stays() -> None:
-    findings, rest = sanitizer.findings_in(ASAN)
+    findings, rest = process.findings_in(ASAN)
     assert findings == ["stack-buffer-overflow, a write of 4 bytes, at /d/step.hpp:17 in broken::step"]
     assert rest == "core m-0, task plain, job 20: the process was ended by signal 6 (Aborted)"
-    assert sanitizer.findings_in("core m-0 ended\n#0 is no report") == ([], "core m-0 ended\n#0 is no report")
+    assert process.findings_in("core m-0 ended\n#0 is no report") == ([], "core m-0 ended\n#0 is no report")
 
 
 MODES_STEP = """

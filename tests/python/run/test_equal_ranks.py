@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 from run_support import ran, write
 
 POLICIES = ("fixed-priority", "fixed-priority-non-preemptive")

@@ -185,7 +185,7 @@ def test_the_master_is_killed(run: Run, runs: Path) -> None:
 
 
 def _master_cpu() -> int:
-    from consort.base.cpus import usable_cpus
+    from consort.base.environment import usable_cpus
 
     return usable_cpus()[1]
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from consort.plan import plan_in_modes
 from consort.record import RawRun, Run, RunWriter
+from consort.record.ran import EVENTS, NONE
 from consort.record.raw import MANIFEST
-from consort.record.status import EVENTS, NONE
 from consort.record.stays import stays_of
 from consort.run.flow import Recording, add_judged
 from consort.run.modes import JudgedModes

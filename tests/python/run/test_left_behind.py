@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from consort.judge import Bounds, Limit, Row, Verdict, judge
 from consort.record import RawRun
-from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE
+from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE
 from run_support import Ran, ran, write
 
 MS = 10**6

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from consort.judge import Verdict, judge
 from consort.record import RawRun
-from consort.record.status import OPERATIONS, STATUS
+from consort.record.ran import OPERATIONS, STATUS
 from consort.run.collect import reference_outputs
 from effort import PATIENCE
 from run_support import MISSED, WRONG, Ran, beside_time, ran

@@ -56,7 +56,7 @@ def test_jobs_and_changes_are_those_of_the_simulator(found: RanModes) -> None:
     modes = _engine.SimModes(systems, names.index(changes.start), changes.agreement_ps, requests)
     duration = found.raw.manifest.config["duration_ns"] * 1000
     raw = _engine.sim_run_modes(modes, duration, 5, EXECUTION, ARRIVAL, True, None)
-    from consort.simulate.rows import JOBS
+    from consort.simulate.engine import JOBS
 
     expected = raw["jobs"].view(JOBS)
     seen = found.raw.tables["jobs"].rows

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
-from consort.record.status import EVENTS
+from consort.record.ran import EVENTS
 from consort.run import Options, prepare
 from effort import PATIENCE
 from modes_support import RanModes, described, left_over, misplaced, playing, ran_modes, resting, value_of

@@ -13,10 +13,10 @@ from consort.judge import Expected
 from consort.model import load_system
 from consort.plan import plan
 from consort.run import application, flow
-from consort.run.bounds import bounds_of
 from consort.run.config import Placement
+from consort.run.flow import bounds_of
 from consort.run.options import Options, planned_in_modes, restricted
-from consort.simulate.limits import simulated_limits
+from consort.simulate.chains import simulated_limits
 
 DESCRIPTION = """\
 consort: 1

@@ -19,7 +19,7 @@ from consort.machine.prepare import Restoration
 from consort.machine.prepare.settings import Target
 from consort.model import load_system
 from consort.record import Held
-from consort.record.status import CAUSES_OF_DISTURBANCE
+from consort.record.ran import CAUSES_OF_DISTURBANCE
 from consort.record.store import open_run
 from consort.run import Options, prepare, run_system
 from consort.run.config import SLEEP_ONE_IN

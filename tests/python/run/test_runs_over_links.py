@@ -20,9 +20,9 @@ from consort.model import load_system
 from consort.plan import problems_of
 from consort.record import Ran as PlanThatRan
 from consort.report.live import live_data, live_lines
-from consort.run.bounds import bounds_of
-from consort.run.links import LinkFault, parse_link_fault
-from consort.simulate.links import in_turn
+from consort.run.config import LinkFault, parse_link_fault
+from consort.run.flow import bounds_of
+from consort.simulate.recording import in_turn
 from made_plan import made_plan
 from ruamel.yaml import YAML
 from run_support import Ran, consort, ran

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 from consort.base.errors import BadInput
-from consort.base.remote_memory import Server
+from consort.base.packages import Server
 from consort.model import BadDescription
 from consort.model.platform import find_platform, load_platform
-from consort.record.status import EVENTS
+from consort.record.ran import EVENTS
 from consort_remote.for_runs import parse_servers
 from effort import PATIENCE
 from run_support import Ran, beside_time, consort, ran, wait_for, write

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.record.store import open_run
 from run_support import FALLBACK, MISSED, SKIPPED, Ran, beside_time, consort, ran, write
 

@@ -17,7 +17,7 @@ from consort.model import load_system
 from consort.plan import plan, problems_of
 from consort.report.judged import plants
 from consort.run.plan_image import ARRIVAL, EXECUTION
-from consort.simulate.rows import JOBS
+from consort.simulate.engine import JOBS
 from ruamel.yaml import YAML
 from run_support import Ran, as_executed, consort, ran, write
 

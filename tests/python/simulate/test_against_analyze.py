@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from consort.analysis import system as analysis
 from consort.commands.simulate import command
-from consort.simulate.check import BoundExceeded
+from consort.simulate.outcome import BoundExceeded
 
 VEHICLE = Path(__file__).parents[3] / "examples" / "vehicle" / "system.yaml"
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from consort import _engine
-from consort.simulate.rows import JOBS, SLICES
+from consort.simulate.engine import JOBS, SLICES
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

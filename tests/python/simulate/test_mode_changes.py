@@ -22,9 +22,9 @@ from consort.base.errors import BadInput
 from consort.model import System, load_system, system_from_data
 from consort.plan import problems_of
 from consort.simulate.build import prepare
-from consort.simulate.mode_record import record_modes
+from consort.simulate.engine import JOBS
 from consort.simulate.modes import prepare_modes, simulate_modes
-from consort.simulate.rows import JOBS
+from consort.simulate.record import record_modes
 from effort import PATIENCE, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -12,10 +12,9 @@ import small
 from consort import _engine
 from consort.model import BadDescription
 from consort.plan import plan, problems_of
-from consort.record.status import STATUS
+from consort.record.ran import STATUS
 from consort.simulate.build import prepare
-from consort.simulate.engine import simulate
-from consort.simulate.rows import JOBS, SLICES
+from consort.simulate.engine import JOBS, SLICES, simulate
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small import consort

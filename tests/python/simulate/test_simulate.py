@@ -16,8 +16,8 @@ import small
 from click.testing import CliRunner
 from consort.analysis.offload import Master, MasterTask, Remote, offloaded
 from consort.analysis.result import Bound
-from consort.analysis.scratchpad import bound_three_phase
 from consort.analysis.system import analyze_system
+from consort.analysis.three_phase import bound_three_phase
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 from consort.base.errors import BadInput
 from consort.cli import cli
@@ -29,8 +29,8 @@ from consort.simulate import record as simulate_record
 from consort.simulate.build import prepare
 from consort.simulate.call import check_effort
 from consort.simulate.chains import measure_chains
-from consort.simulate.check import BoundExceeded, simulate_against_bounds
 from consort.simulate.engine import explore_offsets, simulate
+from consort.simulate.outcome import BoundExceeded, simulate_against_bounds
 from effort import examples
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st

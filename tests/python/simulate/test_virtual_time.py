@@ -16,7 +16,7 @@ import pytest
 import small
 from consort import _engine
 from consort.simulate.build import prepare
-from consort.simulate.rows import JOBS, SLICES
+from consort.simulate.engine import JOBS, SLICES
 from effort import PATIENCE
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st

@@ -11,10 +11,10 @@ import consort.analysis
 HERE = Path(consort.analysis.__file__).parent
 # Each None that is then taken as 0: where, which, and why no bound becomes lower by it.
 TAKEN_AS_NOTHING = {
-    ("arrivals.py", "planned.bcet_ps"): "a shortest time: 0 is the least that it can be",
+    ("backlog.py", "planned.bcet_ps"): "a shortest time: 0 is the least that it can be",
     ("chains.py", "link.period"): "not reached: a chain with a sporadic task has no bound",
-    ("deliveries.py", "one.ps"): "a key to sort by, after whether there is a bound",
-    ("offsets.py", "task.offset"): "a time that a tick has to divide",
+    ("channel_bounds.py", "one.ps"): "a key to sort by, after whether there is a bound",
+    ("unitask.py", "task.offset"): "a time that a tick has to divide",
     ("result.py", "bound.response"): "a key to sort by, after whether there is a bound",
     ("backlog.py", "plan.cores[task.core].timer_lateness_ps"): "None where no timer wakes the core; a core"
     " whose timer lacks the figure has no bound, nor has what rests on it",

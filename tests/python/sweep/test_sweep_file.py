@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from consort.model import BadDescription
-from consort.model.schema import schema_text
+from consort.model.load import schema_text
 from consort.sweep.load import load_sweep
 from consort.sweep.model import sweep_schema
 from consort.sweep.values import expand, nanoseconds, number

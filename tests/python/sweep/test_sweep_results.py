@@ -15,11 +15,10 @@ import pytest
 from consort.analysis.system import analyze_system
 from consort.model import load_system
 from consort.plan import plan
-from consort.sweep.call import write_all
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import load_sweep
 from consort.sweep.page import chosen
-from consort.sweep.run import run
+from consort.sweep.run import run, write_all
 from consort.sweep.store import points
 from effort import PATIENCE
 

@@ -13,11 +13,16 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from consort.base.errors import EnvironmentLacks
+
+if TYPE_CHECKING:
+    import jinja2
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -143,3 +148,34 @@ def _used(target: Path) -> bool:
         with suppress(OSError):
             os.utime(target)
     return True
+
+
+class Templates:
+    """Templates in `package`/templates; `filters` are those that the templates use beside jinja2's.
+
+    A name that a template lacks is an error, not empty text.
+    """
+
+    def __init__(self, package: str, filters: Mapping[str, Callable[..., str]] | None = None) -> None:
+        self._package, self._filters = package, filters or {}
+
+    @cached_property
+    def _environment(self) -> jinja2.Environment:
+        # Much that has templates is used without them.
+        import jinja2
+
+        made = jinja2.Environment(
+            loader=jinja2.PackageLoader(self._package, "templates"),
+            undefined=jinja2.StrictUndefined,
+            # The output is code, and every name in it is checked by the model.
+            autoescape=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        made.filters.update(self._filters)
+        return made
+
+    def render(self, template: str, **values: Any) -> str:
+        """The text of the template with these values."""
+        return self._environment.get_template(template).render(**values)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.base.render import Templates
+from consort.base.toolchain.builds import Templates
 from consort.board.generate.plan import MOST_EVENTS, Plan, one_period, ranges, refuse_regulation
 
 HEAD = "Made by `consort generate` from {name} for {platform}; change the description, not this file."

@@ -11,12 +11,11 @@ from typing import Any
 from consort.exchange.amalthea.elements import Node, ceiling, document, reference, text
 from consort.exchange.amalthea.importer import import_model
 from consort.exchange.amalthea.model import KEY, Model, patch_between
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.exchange.trees import parse_xml
 from consort.model import Platform, System, Task
-from consort.model.costs import cost_on
+from consort.model.figures import cost_on, kept_without_jitter
 from consort.model.quantities import Duration
-from consort.model.spacing import kept_without_jitter
 
 # The clock that a processor without one is written with: cycles are then nanoseconds.
 STAND_IN_HERTZ = 10**9

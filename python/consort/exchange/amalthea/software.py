@@ -9,7 +9,7 @@ from fractions import Fraction
 from consort.exchange.amalthea.elements import Bounds
 from consort.exchange.amalthea.model import Model
 from consort.exchange.trees import Element
-from consort.model.spacing import MOST_DISTANCES
+from consort.model.figures import MOST_DISTANCES
 
 # Runnable calls nested deeper than this are a recursion that the file spells out, or an attack.
 DEEPEST_CALLS = 100

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from consort.machine.doctor import kernel, measured, memory, processors
+from consort.machine.doctor import kernel, measured, processors
 from consort.machine.doctor.machine import Finding, Machine, Status
 from consort.machine.prepare import left_over
 
@@ -16,7 +16,7 @@ def examine(machine: Machine) -> list[Finding]:
         *processors.CHECKS,
         *kernel.CHECKS,
         *processors.POWER_CHECKS,
-        *memory.CHECKS,
+        *measured.CHECKS,
         _preparation,
         measured.hypervisor,
     )

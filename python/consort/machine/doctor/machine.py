@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from consort.base.cpus import parse_cpus
+from consort.base.environment import parse_cpus
 from consort.base.errors import EnvironmentLacks
 from consort.base.toolchain.compiler import tool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from consort.base.cpus import parse_cpus, show_cpus
+from consort.base.environment import parse_cpus, show_cpus
 from consort.machine.doctor.machine import Finding, Machine
 
 PARAMETERS = "Linux Documentation/admin-guide/kernel-parameters.txt"

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from consort.base.cpus import show_cpus
+from consort.base.environment import show_cpus
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.machine.prepare import settings, watchdog
 from consort.machine.prepare.settings import Refusal, Setting, Source, Target

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from consort.base.cpus import show_cpus
+from consort.base.environment import show_cpus
 from consort.machine.prepare import watchdog
 
 # include/linux/sched.h

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from consort.model import Duration, Platform, System, Task
-from consort.model.costs import cost_on
+from consort.model.figures import cost_on
 from consort.report.draw.footer import draw_chains, draw_memories, draw_modes
 from consort.report.draw.layout import (
     CORE_HEAD,

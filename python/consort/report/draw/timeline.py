@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from consort.analysis.result import Bound, in_words
+from consort.report.draw.svg import DIM, EDGE, INK, PAPER, Box, Canvas
 
 _WIDTH, _LEFT, _ROW, _TOP = 960, 250, 26, 64
 _COLOURS = {
@@ -75,3 +77,46 @@ def _length(x: float, width: float, y: int, words: str) -> str:
     if x + width + 8 * len(words) < _WIDTH:
         return f'<text x="{x + width + 4:.1f}" y="{y}">{words}</text>'
     return f'<text x="{x - 4:.1f}" y="{y}" text-anchor="end">{words}</text>'
+
+
+_LOAD_WIDTH, _LOAD_LEFT, _RIGHT, _LOAD_TOP, _LOAD_ROW, _BAR = 720, 150, 70, 74, 40, 14
+_BEFORE, _AFTER = "#b8c4d0", "#0072b2"
+
+
+def draw_loads(
+    title: str, cores: Sequence[str], before: Mapping[str, float], after: Mapping[str, float]
+) -> str:
+    """Two bars for each core, shares of its time; a core that is not used has none."""
+    canvas = Canvas()
+    height = _LOAD_TOP + _LOAD_ROW * len(cores) + 40
+    most = max(1.0, *before.values(), *after.values())
+    scale = (_LOAD_WIDTH - _LOAD_LEFT - _RIGHT) / most
+    canvas.rect(Box(0, 0, _LOAD_WIDTH, height), fill=PAPER)
+    canvas.text(12, 24, title, size=15, bold=True, fill=INK)
+    for at, (colour, words) in enumerate(((_BEFORE, "before"), (_AFTER, "after"))):
+        canvas.rect(Box(_LOAD_LEFT + 90 * at, 40, 12, 12), fill=colour)
+        canvas.text(_LOAD_LEFT + 90 * at + 18, 50, words, fill=DIM)
+    bottom = _LOAD_TOP + _LOAD_ROW * len(cores)
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x = _LOAD_LEFT + share * scale
+        canvas.path(f"M{x:.1f} {_LOAD_TOP - 6}L{x:.1f} {bottom}", stroke=EDGE, width=0.6)
+        canvas.text(x, bottom + 16, f"{share:.0%}", anchor="middle", fill=DIM)
+    for row, core in enumerate(cores):
+        y = _LOAD_TOP + row * _LOAD_ROW
+        canvas.text(_LOAD_LEFT - 10, y + _BAR + 4, core, anchor="end", fill=INK)
+        for at, (loads, colour) in enumerate(((before, _BEFORE), (after, _AFTER))):
+            top = y + at * (_BAR + 2)
+            if core in loads:
+                wide = max(loads[core] * scale, 1)
+                canvas.rect(Box(_LOAD_LEFT, top, wide, _BAR), fill=colour, name=core)
+                canvas.text(_LOAD_LEFT + wide + 6, top + 11, f"{loads[core]:.1%}", size=10, fill=DIM)
+            else:
+                canvas.text(_LOAD_LEFT + 6, top + 11, "not used", size=10, fill=DIM, italic=True)
+    words = "; ".join(
+        f"{core}: {_share(before.get(core))} before, {_share(after.get(core))} after" for core in cores
+    )
+    return canvas.document(_LOAD_WIDTH, height, title, words)
+
+
+def _share(load: float | None) -> str:
+    return "not used" if load is None else f"{load:.1%}"

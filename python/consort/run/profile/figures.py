@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import SystemFails
-from consort.judge.bounds import Bounds
 from consort.judge.disturbance import disturbances, merged, touched
 from consort.judge.executed import executed
 from consort.judge.samples import Samples
+from consort.judge.verdict import Bounds
+from consort.record.ran import OPERATIONS
 from consort.record.raw import RawRun
-from consort.record.status import OPERATIONS
 
 Condition = Literal["alone", "interference"]
 # A figure is rounded to so many digits: more say nothing.

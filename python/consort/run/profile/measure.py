@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.base.cpus import usable_cpus
+from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput
 from consort.base.waiting import Progress
 from consort.model import System
-from consort.model.kinds import STAND_IN
+from consort.model.channel import STAND_IN
 from consort.plan import Plan, PlannedChannel, plan
 from consort.record import Run, RunWriter
 from consort.record.store import default_root
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
-from consort.run.placement import place
+from consort.run.options import place
 from consort.run.profile.figures import Condition, Observation, observe, series
 
 # The shortest time between two releases: times are stretched to it, so that a core rests between jobs.
@@ -93,7 +93,7 @@ def _interferes(system: System, settings: Settings) -> bool:
 
 
 def _chosen(system: System, settings: Settings) -> list[str]:
-    from consort.base.problems import nearest
+    from consort.base.errors import nearest
 
     for name in settings.tasks:
         if name not in system.tasks:

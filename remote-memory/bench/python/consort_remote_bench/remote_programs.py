@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from consort.base.remote_memory import PAGE
+from consort.base.packages import PAGE
 from consort_bench.programs import cpp_program
 
 # Passes over two arrays, in order and by a permutation of blocks.

@@ -7,7 +7,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from consort.base.cpus import parse_cpus, show_cpus
+from consort.base.environment import parse_cpus, show_cpus
 from consort.machine.doctor import Finding, Machine, examine, ready
 
 CPU = "sys/devices/system/cpu"

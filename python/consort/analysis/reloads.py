@@ -1,20 +1,117 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Busy windows of a core with a cache, in which what is loaded again is counted for the window as a whole.
-
-docs/explanation/analyses.md, theorem 21, by multisets. Never above the bounds by a charge for each job, but
-for those that make use of offsets.
-"""
+"""Cache reloads of preempted jobs, from the sets of the cache that tasks use: a charge for each job, or what
+is loaded again counted for a busy window as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import lcm
 
-from consort.analysis.cache_sets import Blockers, Blocks, Lost, ecb_multiset, lost_to, ucb_multiset
-from consort.analysis.result import Bound, Step, Steps, in_words
+from consort.analysis.figures import Figures, MissingFigure
+from consort.analysis.result import UNSOURCED, Bound, Step, Steps, Used, in_words, with_theorem
 from consort.analysis.uniprocessor import FP_PREEMPTIVE, RELEASES, reloaded
-from consort.analysis.unitask import HasSets, UniTask
+from consort.analysis.unitask import HasSets, Matrix, Reloads, UniTask
+from consort.plan import Plan
+
+Blockers = Sequence[frozenset[int]]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The sets of the cache that a task's jobs touch, and those in which they use a block again."""
+
+    evicting: frozenset[int]
+    useful: frozenset[int]
+
+
+def ecb_union(tasks: Sequence[Blocks], per_set: int, blockers: Blockers = ()) -> Matrix:
+    """The ECB-union charge: blocks that each preempted task can lose to the preempting one and all that may
+    preempt that in turn."""
+    evicted = [_evicted(tasks, j) for j in range(len(tasks))]
+
+    def charge(i: int, j: int) -> int:
+        return per_set * max(len(tasks[g].useful & evicted[j]) for g in _below(i, j, blockers))
+
+    return _matrix(tasks, charge)
+
+
+def ucb_union(tasks: Sequence[Blocks], per_set: int, blockers: Blockers = ()) -> Matrix:
+    """The UCB-union charge: blocks that the preempting task can take from all that may be preempted at
+    once."""
+
+    def charge(i: int, j: int) -> int:
+        useful = frozenset[int]().union(*(tasks[g].useful for g in _below(i, j, blockers)))
+        return per_set * len(useful & tasks[j].evicting)
+
+    return _matrix(tasks, charge)
+
+
+def _matrix(tasks: Sequence[Blocks], charge: Callable[[int, int], int]) -> Matrix:
+    return [[charge(i, j) if j < i else 0 for j in range(len(tasks))] for i in range(len(tasks))]
+
+
+def _evicted(tasks: Sequence[Blocks], upto: int) -> frozenset[int]:
+    return frozenset[int]().union(*(task.evicting for task in tasks[: upto + 1]))
+
+
+def _below(i: int, j: int, blockers: Blockers) -> list[int]:
+    """The tasks whose jobs a job of j may preempt in a window of i."""
+    return [*range(j + 1, i + 1), *sorted(blockers[i] if blockers else ())]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Blocks that the jobs of one task, j, make others load again in a window of task i."""
+
+    sizes: tuple[tuple[int, int], ...]
+    """By preempted task: what a job of it loads again after one preemption, the most first [blocks]."""
+    shared: tuple[tuple[tuple[int, ...], int], ...]
+    """How many sets of j are useful to just these preempted tasks."""
+
+
+def lost_to(tasks: Sequence[Blocks], i: int, j: int, blockers: Blockers = ()) -> Lost:
+    """The counts of the multiset approaches, of the tasks that a job of j may preempt in a window of i."""
+    below, evicted = _below(i, j, blockers), _evicted(tasks, j)
+    sizes = sorted(((len(tasks[g].useful & evicted), g) for g in below), reverse=True)
+    users = Counter(tuple(g for g in below if s in tasks[g].useful) for s in tasks[j].evicting)
+    return Lost(
+        tuple((g, size) for size, g in sizes if size),
+        tuple((task, count) for task, count in sorted(users.items()) if task),
+    )
+
+
+def ecb_multiset(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
+    """Sets loaded again because of so many jobs of j: the largest, each as often as it may happen."""
+    total = 0
+    for g, size in lost.sizes:
+        count = min(jobs, preempted(g))
+        total += count * size
+        jobs -= count
+    return total
+
+
+def ucb_multiset(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
+    """The same counted by set: each as often as jobs to which it is useful may be preempted by one of j."""
+    total = 0
+    for users, sets in lost.shared:
+        total += sets * min(jobs, sum(preempted(g) for g in users))
+    return total
+
+
+STATED = "docs/explanation/analyses.md, theorem 21 (a stated cost of each preemption), with "
+SETS = "docs/explanation/analyses.md, theorem 21 (Tan & Mooney 2007; Altmeyer, Davis & Maiza 2012), with "
+
+
+def with_reloads(plan: Plan, bound: Bound) -> Bound:
+    """A bound of a core whose jobs reload, with its assumptions."""
+    core = plan.cores[bound.core]
+    if (core.cache_reload_ps is None and core.cache is None) or bound.response is None:
+        return bound
+    source = STATED if core.cache is None else SETS
+    return replace(bound, source=with_theorem(source, bound))
+
 
 SOURCE = f"{FP_PREEMPTIVE}, by multisets"
 # Evaluations of a window before the search gives up.
@@ -184,3 +281,46 @@ def _explain(tasks: Sequence[UniTask], index: int, worst: tuple[int, int, _Windo
     steps.put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
     steps.put("own", task.name, task.execution)
     return steps.done()
+
+
+@dataclass(frozen=True)
+class CacheCosts:
+    """Cache reloads of a core's tasks, the most urgent first, by each way to bound them."""
+
+    reloads: tuple[Reloads, ...]
+    """By a charge for each job."""
+    windows: CachedCore
+    """By counting in each window."""
+    own: tuple[int, ...]
+    """The largest reload of each task's job, whatever ran meanwhile [ps]."""
+    used: tuple[Used, ...]
+
+
+def cache_costs(figures: Figures, core: str, blockers: Blockers) -> CacheCosts | None:
+    """None where the core says nothing of its cache. `blockers`: of each task those that may block it."""
+    plan = figures.plan
+    planned = plan.cores[core]
+    if planned.cache is None:
+        return None
+    here = f"scheduling.{planned.entry}.cache"
+    block = figures.time(f"{here}.block")
+    used = [*block.used]
+    tasks = []
+    for name in planned.tasks:
+        task, place = plan.tasks[name], f"tasks.{name}.cache_sets"
+        if task.cache_sets is None:
+            raise MissingFigure(place, f"the sets of the cache that {name} uses")
+        tasks.append(Blocks(frozenset(task.cache_sets.evicting), frozenset(task.cache_sets.useful)))
+        known = task.cache_sets_from
+        text = f"{len(task.cache_sets.evicting)} evicting, {len(task.cache_sets.useful)} useful"
+        used.append(Used(place, text, *((UNSOURCED, "") if known is None else (known.kind, known.source))))
+    per_set = planned.cache.per_set_ps
+    return CacheCosts(
+        tuple(
+            Reloads(per_set, how(tasks, per_set, blockers), name)
+            for how, name in ((ecb_union, "ECB-union"), (ucb_union, "UCB-union"))
+        ),
+        CachedCore(per_set, tasks, blockers),
+        tuple(per_set * len(task.useful) for task in tasks),
+        tuple(used),
+    )
