@@ -157,7 +157,7 @@ def test_the_command_lets_coq_check(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     proven = found["certificate"]["proven_ps"]
     assert proven == {bound["task"]: bound["response_ps"] for bound in found["bounds"]}
-    assert {entry.name for entry in tmp_path.iterdir()} == {"system.yaml", "bounds.v"}
+    assert {entry.name for entry in tmp_path.iterdir()} == {"system.yaml", "punctual.yaml", "bounds.v"}
     assert re.fullmatch(r"Coq 8\.\d+\.\d+", found["certificate"]["checked_by"])
 
 
