@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from consort import _engine
-from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
+from consort.analysis.three_phase import DmaShare, bound_core
+from consort.analysis.unitask import UniTask
 from consort.model import System, load_system
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,9 +90,9 @@ def test_the_slot_carries_every_load(system):
         assert 3.16 * US + max(load, unload) / (40 * 1024) * 432 * US <= SLOT, name
 
 
-def core_of(system: System, core: str) -> list[ThreePhaseTask]:
+def core_of(system: System, core: str) -> list[UniTask]:
     tasks = [
-        ThreePhaseTask(
+        UniTask(
             name,
             t.wcet_on("e200z710", "three-phase").value + CONTEXT_SWITCH,
             t.period.value,

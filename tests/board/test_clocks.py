@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from board_support import ROOT, board
-from consort.board import control_block, executive
+from consort.board import clocks, executive
 from consort.board.application import prepare_board
-from consort.board.control_block import ClockError, read_clocks
+from consort.board.clocks import ClockError, read_clocks
 from consort.board.placement import Side
 from consort.model import load_system
 
@@ -52,7 +52,7 @@ def test_cores_set_their_clocks_by_the_first(
     board(name)
     run = prepare_board(load_system(described(tmp_path, platform, cores)), lambda *_: None)
     found = executive.run(run.request(50 * 10**9, counted=True))
-    section = next(s for s in found.sections if s["title"] == control_block.TITLE)
+    section = next(s for s in found.sections if s["title"] == clocks.TITLE)
     reference, *others = cores
     assert [row[:2] for row in section["rows"]] == [[core, reference] for core in others]
     for _, _, within, gained, known, apart in section["rows"]:
@@ -66,7 +66,7 @@ def test_one_core_has_no_clock_to_set(tmp_path: Path) -> None:
     board("mps2")
     run = prepare_board(load_system(described(tmp_path, "stm32mp157", {"m4-0": {}})), lambda *_: None)
     found = executive.run(run.request(10**9, counted=True))
-    assert control_block.TITLE not in [section["title"] for section in found.sections]
+    assert clocks.TITLE not in [section["title"] for section in found.sections]
 
 
 def test_a_clock_that_ran_behind_is_read_as_one() -> None:

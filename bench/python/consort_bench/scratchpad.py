@@ -16,7 +16,8 @@ from math import exp, log
 from typing import Any
 
 import numpy as np
-from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
+from consort.analysis.three_phase import DmaShare, bound_core
+from consort.analysis.unitask import UniTask
 from consort.base.environment import environment
 from consort.base.errors import EnvironmentLacks
 
@@ -88,7 +89,7 @@ def spread_ratio(table: dict[str, dict[Way, Times]], kernels: list[str]) -> floa
 
 def responses(together: dict[str, Any]) -> list[dict[str, Any]]:
     """Each task's longest response beside its bound, for executions as long as the longest seen; in ticks."""
-    tasks = [ThreePhaseTask(t["task"], t["execution"], t["period"], t["period"]) for t in together["tasks"]]
+    tasks = [UniTask(t["task"], t["execution"], t["period"], t["period"]) for t in together["tasks"]]
     # One core has every slot.
     bounds = bound_core(tasks, DmaShare.equal(together["slot"], 1))
     slot_us = together["slot_ns"] / 1000

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from consort.analysis.figures import Figures, MissingFigure
-from consort.analysis.offload import ROUNDS, Master, MasterTask, taken_apart, together, wait_by_priority
+from consort.analysis.offload import ROUNDS, Master, taken_apart, together, wait_by_priority
 from consort.analysis.offload_costs import messages
 from consort.analysis.result import Bound, Used, in_words, joined
+from consort.analysis.unitask import UniTask
 from consort.model.figures import Sharing
 from consort.plan import Plan
 from consort.plan.sharing import PlannedClient, PlannedRequest
@@ -125,7 +126,7 @@ class _Search:
     def suspended(self, master: Master) -> Master:
         return replace(master, tasks=[self._suspended(task) for task in master.tasks])
 
-    def _suspended(self, task: MasterTask) -> MasterTask:
+    def _suspended(self, task: UniTask) -> UniTask:
         asks = self.asks.get(task.name, ())
         if not asks:
             return task

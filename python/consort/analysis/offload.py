@@ -17,8 +17,8 @@ from consort import _engine
 from consort.analysis.reloads import CachedCore, by_windows
 from consort.analysis.result import Bound, Step, Steps, in_words, least
 from consort.analysis.supply import NOTE, OUT_OF_RANGE, within_range
-from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
-from consort.analysis.unitask import Reloads, distances_in, spacing_of
+from consort.analysis.uniprocessor import edf, fixed_priority
+from consort.analysis.unitask import Reloads, UniTask, distances_in, spacing_of
 from consort.model.channel import Wait
 from consort.plan.types import PlannedSupply
 
@@ -46,73 +46,10 @@ ROUNDS = 1000
 
 
 @dataclass(frozen=True)
-class Remote:
-    """A job's part on a worker; times in ps.
-
-    `compute` is all the time that the worker is busy with the job: reading the request, the step, writing the
-    answer, and publishing its checkpoint. `request` and `answer` are what passes from the end of a write to
-    its being seen.
-    """
-
-    worker: str
-    compute: int
-    request: int = 0
-    answer: int = 0
-    # Among the worker's tasks, 0 the most urgent; used by the discipline `priority`.
-    level: int = 0
-
-
-@dataclass(frozen=True)
-class MasterTask:
-    """A task of a master's core; `execution` is what the master itself computes for a job [ps]."""
-
-    name: str
-    execution: int
-    period: int
-    deadline: int
-    jitter: int = 0
-    blocking: int = 0
-    level: int | None = None
-    # Besides the wait for a worker: all of it, and in how many stretches at most.
-    suspension: int = 0
-    stretches: int = 1
-    # The part of it that the job waits for answers of accelerators; a core that spins is kept meanwhile.
-    asked: int = 0
-    asks: int = 0
-    remote: Remote | None = None
-    # As of a UniTask; made use of where no job gives the core up while it waits.
-    offset: int | None = None
-    # As of a UniTask; only where no job of the core waits.
-    threshold: int | None = None
-    # As of a UniTask.
-    distances: tuple[int, ...] = ()
-    late: int = 0
-
-    @property
-    def returns(self) -> int:
-        """The most times that a job comes back to a core that it has given up."""
-        return (self.stretches if self.suspension else 0) + (self.remote is not None)
-
-    def without_waits(self) -> UniTask:
-        """The task as one whose jobs never give the core up, without offset and threshold."""
-        return UniTask(
-            self.name,
-            self.execution,
-            self.period,
-            self.deadline,
-            self.jitter,
-            self.blocking,
-            self.level,
-            distances=self.distances,
-            late=self.late,
-        )
-
-
-@dataclass(frozen=True)
 class Master:
     """A core that releases jobs and awaits their answers."""
 
-    tasks: Sequence[MasterTask]
+    tasks: Sequence[UniTask]
     policy: MasterPolicy = "fixed-priority"
     waiting: Wait = "sleep"
     context_switch: int = 0
@@ -124,7 +61,7 @@ class Master:
     cache: CachedCore | None = None
 
 
-def self_suspending(tasks: Sequence[MasterTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:
+def self_suspending(tasks: Sequence[UniTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:
     """Bounds under preemptive fixed priorities of tasks whose jobs may suspend themselves.
 
     The tasks come in priority order, most urgent first; `suspension` is the longest a job waits in all, in
@@ -147,7 +84,7 @@ def offloaded(
     """
     disciplines = disciplines or {}
     everything = [(core, task) for core, master in masters.items() for task in master.tasks]
-    clients: dict[str, list[tuple[str, MasterTask]]] = {}
+    clients: dict[str, list[tuple[str, UniTask]]] = {}
     for core, task in everything:
         if task.remote is not None:
             clients.setdefault(task.remote.worker, []).append((core, task))
@@ -191,7 +128,7 @@ def _within(response: int | None, limit: int) -> bool:
 
 
 def _waits(
-    clients: Sequence[tuple[str, MasterTask]],
+    clients: Sequence[tuple[str, UniTask]],
     responses: Mapping[tuple[str, str], int | None],
     discipline: Discipline,
 ) -> dict[tuple[str, str], int] | None:
@@ -207,7 +144,7 @@ def _waits(
 
 
 def _waits_by_priority(
-    clients: Sequence[tuple[str, MasterTask]], responses: Mapping[tuple[str, str], int | None]
+    clients: Sequence[tuple[str, UniTask]], responses: Mapping[tuple[str, str], int | None]
 ) -> dict[tuple[str, str], int] | None:
     result: dict[tuple[str, str], int] = {}
     for core, task in clients:
@@ -262,7 +199,7 @@ def together(masters: Mapping[str, Master], core: str) -> set[str]:
     return found
 
 
-def _suspension(task: MasterTask, wait: int) -> int:
+def _suspension(task: UniTask, wait: int) -> int:
     remote = task.remote
     return task.suspension + (0 if remote is None else remote.request + wait + remote.compute + remote.answer)
 
@@ -334,7 +271,7 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
 
 
 def _suspending(
-    master: Master, tasks: Sequence[MasterTask], suspensions: Sequence[int], core: str
+    master: Master, tasks: Sequence[UniTask], suspensions: Sequence[int], core: str
 ) -> list[Bound]:
     if master.policy == "edf":
         return _suspending_under_edf(tasks, suspensions, master.context_switch, core)
@@ -394,7 +331,7 @@ def _split_own(steps: Sequence[Step], suspension: int, name: str) -> tuple[Step,
 
 
 def _suspending_under_edf(
-    tasks: Sequence[MasterTask], suspensions: Sequence[int], context_switch: int, core: str
+    tasks: Sequence[UniTask], suspensions: Sequence[int], context_switch: int, core: str
 ) -> list[Bound]:
     charged = []
     for task, suspension in zip(tasks, suspensions, strict=True):
@@ -437,7 +374,7 @@ def _switches(context_switch: int) -> tuple[str, ...]:
     )
 
 
-def _suspends(tasks: Sequence[MasterTask]) -> tuple[str, ...]:
+def _suspends(tasks: Sequence[UniTask]) -> tuple[str, ...]:
     often = [f"{task.name} {task.returns} times" for task in tasks if task.returns > 1]
     return (
         "a job may suspend itself at any moment, for its longest time in all; others run meanwhile",
@@ -446,7 +383,7 @@ def _suspends(tasks: Sequence[MasterTask]) -> tuple[str, ...]:
 
 
 def _self_suspending(
-    tasks: Sequence[MasterTask],
+    tasks: Sequence[UniTask],
     suspensions: Sequence[int],
     context_switch: int,
     core: str,
@@ -537,7 +474,7 @@ def _self_suspending(
 
 
 def _explain(
-    tasks: Sequence[MasterTask],
+    tasks: Sequence[UniTask],
     execution: Sequence[int],
     waits: Sequence[int],
     blocking: int,
@@ -584,7 +521,7 @@ def taken_apart(steps: Sequence[Step], parts: Sequence[tuple[str, int]]) -> tupl
 
 
 def _end_to_end(
-    task: MasterTask, bound: Bound, wait: int, disciplines: Mapping[str, Discipline], trouble: str
+    task: UniTask, bound: Bound, wait: int, disciplines: Mapping[str, Discipline], trouble: str
 ) -> Bound:
     """The bound with its wait taken apart, and its assumptions on the worker."""
     remote = task.remote

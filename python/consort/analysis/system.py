@@ -17,8 +17,6 @@ from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, chec
 from consort.analysis.offload import (
     Master,
     MasterPolicy,
-    MasterTask,
-    Remote,
     offloaded,
     together,
 )
@@ -34,7 +32,7 @@ from consort.analysis.resources import (
 )
 from consort.analysis.result import Bound, Bounds, Used, in_words, joined
 from consort.analysis.three_phase import bound_three_phase
-from consort.analysis.unitask import least_distances
+from consort.analysis.unitask import Remote, UniTask, least_distances
 from consort.base import arguments
 from consort.model import System
 from consort.model.channel import Service, Wait
@@ -160,7 +158,7 @@ def _lacking_of_others(plan: Plan, found: Mapping[str, Bound]) -> dict[str, Boun
     return {name: completed(found[name]) for name in plan.tasks}
 
 
-def _worker_of(task: MasterTask) -> str | None:
+def _worker_of(task: UniTask) -> str | None:
     return None if task.remote is None else task.remote.worker
 
 
@@ -231,7 +229,7 @@ def master_of(
         # Whoever finds a resource taken leaves the core to its holder, and comes back.
         execution += 2 * switch.ps * waits_of(plan, held, name)
         tasks.append(
-            MasterTask(
+            UniTask(
                 name,
                 execution,
                 task.period_ps,

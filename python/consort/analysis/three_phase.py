@@ -13,6 +13,7 @@ from consort import _engine
 from consort.analysis.figures import Figures, NotAnalysable, check_together
 from consort.analysis.result import Bound, Step, Used, in_words, joined
 from consort.analysis.supply import NOTE
+from consort.analysis.unitask import UniTask
 from consort.model import System
 from consort.plan import Plan, plan_of
 
@@ -43,22 +44,6 @@ _ARBITRATION = {
 
 
 @dataclass(frozen=True)
-class ThreePhaseTask:
-    """A task of one core; times in ps. `load` and `unload` are DMA times; 0 stands for a whole slot.
-
-    Deadlines and responses count from when a job is due; it comes at most `jitter` later.
-    """
-
-    name: str
-    execution: int
-    period: int
-    deadline: int
-    load: int = 0
-    unload: int = 0
-    jitter: int = 0
-
-
-@dataclass(frozen=True)
 class DmaShare:
     """One core's share of the DMA; times in ps.
 
@@ -75,7 +60,7 @@ class DmaShare:
 
 
 def bound_core(
-    tasks: Sequence[ThreePhaseTask],
+    tasks: Sequence[UniTask],
     share: DmaShare,
     *,
     method: Method = "corrected",
@@ -146,7 +131,7 @@ def bound_core(
     return results
 
 
-def smallest_slot(tasks: Sequence[ThreePhaseTask]) -> int:
+def smallest_slot(tasks: Sequence[UniTask]) -> int:
     """The TDMA slot that fits every load and unload of a core [ps]; ValueError when a task lacks them."""
     for task in tasks:
         if task.load <= 0 or task.unload <= 0:
@@ -154,13 +139,11 @@ def smallest_slot(tasks: Sequence[ThreePhaseTask]) -> int:
     return max(max(task.load, task.unload) for task in tasks)
 
 
-def _times(task: ThreePhaseTask) -> tuple[int, ...]:
+def _times(task: UniTask) -> tuple[int, ...]:
     return task.execution, task.period, task.deadline, task.load, task.unload, task.jitter
 
 
-def _explain(
-    tasks: Sequence[ThreePhaseTask], index: int, raw: dict[str, object], tick: int
-) -> tuple[Step, ...]:
+def _explain(tasks: Sequence[UniTask], index: int, raw: dict[str, object], tick: int) -> tuple[Step, ...]:
     """The worst case as intervals, in ps from when the job was due."""
 
     def number(key: str) -> int:
@@ -211,7 +194,7 @@ class ThreePhaseCore:
     """The analysis's inputs for one core."""
 
     core: str
-    tasks: tuple[ThreePhaseTask, ...]
+    tasks: tuple[UniTask, ...]
     share: DmaShare
     method: Method
     figures: tuple[Used, ...]
@@ -257,14 +240,14 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
         operations = moved(plan, name) if arbitration == "round-robin" else None
         load, unload = operations or (0, 0)
         tasks.append(
-            ThreePhaseTask(
+            UniTask(
                 name,
                 wcet.ps + 2 * switch.ps,
                 task.period_ps,
                 task.deadline_ps,
-                load,
-                unload,
-                task.jitter_ps + late.ps,
+                jitter=task.jitter_ps + late.ps,
+                load=load,
+                unload=unload,
             )
         )
     return ThreePhaseCore(core, tuple(tasks), share, METHODS[arbitration], joined(*used))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A task of one core as the uniprocessor analyses take it."""
+"""A task of one core as theorems take it: numbers alone."""
 
 from __future__ import annotations
 
@@ -22,8 +22,25 @@ _times = attrgetter(*TIMES)
 
 
 @dataclass(frozen=True)
+class Remote:
+    """A job's part on a worker; times in ps.
+
+    `compute` is all the time that the worker is busy with the job: reading the request, the step, writing the
+    answer, and publishing its checkpoint. `request` and `answer` are what passes from the end of a write to
+    its being seen.
+    """
+
+    worker: str
+    compute: int
+    request: int = 0
+    answer: int = 0
+    # Among the worker's tasks, 0 the most urgent; used by the discipline `priority`.
+    level: int = 0
+
+
+@dataclass(frozen=True)
 class UniTask:
-    """A task of one core; times in picoseconds.
+    """A task of one core; times in picoseconds. `execution` is what its own core computes for a job.
 
     `level` is its place in the order of priorities, 0 the most urgent. Tasks of one level may be served in
     any order: each may have to wait for the other. Without levels each task has one of its own, in the order
@@ -44,18 +61,59 @@ class UniTask:
     threshold: int | None = None
     distances: tuple[int, ...] = ()
     late: int = 0
+    # Waits, for the analyses of offload.py: besides that for a worker, all of them, and in how many stretches
+    # at most. Offsets are made use of where no job gives the core up, thresholds where none waits.
+    suspension: int = 0
+    stretches: int = 1
+    # The part of it that the job waits for answers of accelerators; a core that spins is kept meanwhile.
+    asked: int = 0
+    asks: int = 0
+    remote: Remote | None = None
+    # Times of the DMA, for those of three_phase.py; 0 stands for a whole slot.
+    load: int = 0
+    unload: int = 0
 
     def __post_init__(self) -> None:
-        if self.execution < 1 or self.period < 1 or self.deadline < 1 or self.jitter < 0 or self.blocking < 0:
-            for what, least in zip(TIMES, (1, 1, 1, 0, 0), strict=True):
+        least_execution = 0 if self.waits else 1
+        rest = self.period < 1 or self.deadline < 1 or self.jitter < 0 or self.blocking < 0
+        if self.execution < least_execution or rest:
+            for what, least in zip(TIMES, (least_execution, 1, 1, 0, 0), strict=True):
                 value = getattr(self, what)
                 if value < least:
                     raise ValueError(f"{self.name}: {what} is {value} ps; at least {least} ps is needed")
         if self.offset is not None and self.offset < 0:
             raise ValueError(f"{self.name}: offset is {self.offset} ps; at least 0 ps is needed")
 
+    @property
+    def waits(self) -> bool:
+        """True if a job may give its core up before it ends."""
+        return self.remote is not None or self.suspension > 0
+
+    @property
+    def returns(self) -> int:
+        """The most times that a job comes back to a core that it has given up."""
+        return (self.stretches if self.suspension else 0) + (self.remote is not None)
+
+    def without_waits(self) -> UniTask:
+        """The task as one whose jobs never give the core up, without offset and threshold."""
+        return UniTask(
+            self.name,
+            self.execution,
+            self.period,
+            self.deadline,
+            self.jitter,
+            self.blocking,
+            self.level,
+            distances=self.distances,
+            late=self.late,
+        )
+
     def with_cost(self, execution: int, blocking: int = 0) -> UniTask:
-        """The same task, each job of which executes and is blocked for so much longer."""
+        """The same task, each job of which executes and is blocked for so much longer; none of them waits."""
+        if self.waits:
+            raise ValueError(
+                f"{self.name}: its jobs give their core up, and this analysis takes none that do"
+            )
         return UniTask(
             self.name,
             self.execution + execution,

@@ -13,7 +13,7 @@ import click
 from consort.base.environment import MOST_CPUS
 from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf, on_option
-from consort.exchange.conventions import Imported, write_files
+from consort.exchange.report import Imported, write_files
 
 
 @click.command(
@@ -161,9 +161,9 @@ def _checked(build: Any, data: dict[str, Any], place: Path, source: Path, **more
 @click.option("--core", help="For sag: the core whose jobs are written, where tasks are on several.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
 def export_command(file: Path, form: str, out: Path, on: str | None, core: str | None, as_json: bool) -> None:
-    from consort.exchange.conventions import Report, write_files
     from consort.exchange.exports import export_sag
     from consort.exchange.formats import EXPORTS
+    from consort.exchange.report import Report, write_files
     from consort.model import load_system
 
     system = load_system(file, on)

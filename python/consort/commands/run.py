@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -85,8 +86,9 @@ def _replaced(_context: click.Context, _parameter: click.Parameter, value: str |
         raise BadInput(f"boards are named by --on, as targets are; write --on {value}", field="--board")
 
 
-def _kernel_board(description: Path, on: str | None, stand_ins: bool) -> str | None:
-    """The board that `--on` names for its scratchpad kernel; a target of that name goes before it.
+def _loaded(description: Path, on: str | None, stand_ins: bool) -> tuple[System, str | None]:
+    """The system, and the board that `--on` names for its scratchpad kernel; a target of that name goes
+    before it.
 
     Stand-ins on the system's own board are the executive's: the kernel moves steps.
     """
@@ -94,18 +96,16 @@ def _kernel_board(description: Path, on: str | None, stand_ins: bool) -> str | N
     from consort.board.boards import kernel_boards
     from consort.model import load_system
 
-    if on is None or on not in kernel_boards():
-        return None
-    try:
-        system = load_system(description)
-    except BadDescription:
-        # It may be right on the target, and is loaded for that next.
-        return None
-    platform = system.platform_description
-    emulated = None if platform.emulation is None else platform.emulation.board
-    if on in system.targets or (stand_ins and on in (system.platform, platform.name, emulated)):
-        return None
-    return on if any(task.execution == "three-phase" for task in system.tasks.values()) else None
+    if on is not None and on in kernel_boards():
+        # A description that is not right for its own platform may be right on the target.
+        with suppress(BadDescription):
+            system = load_system(description)
+            platform = system.platform_description
+            emulated = None if platform.emulation is None else platform.emulation.board
+            target = on in system.targets or (stand_ins and on in (system.platform, platform.name, emulated))
+            if not target and any(task.execution == "three-phase" for task in system.tasks.values()):
+                return system, on
+    return load_system(description, on), None
 
 
 def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
@@ -263,16 +263,14 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
     same. 2: the description cannot be run as it is. 3: this machine lacks something. 4: undecided, because
     the machine disturbed too much, or because something was never seen.
     """
-    from consort.model import load_system
     from consort.run import Prepared as PreparedHere
     from consort.run import run_system
     from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
     from consort.run.machine import prepared_machine
 
-    given["kernel"] = _kernel_board(description, given["on"], given["stand_ins"])
+    system, given["kernel"] = _loaded(description, given["on"], given["stand_ins"])
     if given["kernel"] is not None:
         given["on"] = None
-    system = load_system(description, given["on"])
     signals_to_exceptions()
     debugger: Debugger | None = None
     runner = runner_of(system, given)

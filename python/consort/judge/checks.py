@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from consort.base.units import jobs_of, microseconds, number, times
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.executed import Executed
-from consort.judge.rows import all_alone
 from consort.judge.samples import Samples, Stops
 from consort.judge.verdict import Bounds, Check, Row
 from consort.plan.channels import links_of
@@ -53,7 +52,7 @@ def executions(
     least = interrupted.least
     ns = samples.ns(samples.jobs["compute"].astype(np.int64))
     ns = np.where(least > 0, least, ns)
-    counted = (all_alone(samples) & ~found.disturbed & (ns > 0)) | (least > 0)
+    counted = (samples.all_alone & ~found.disturbed & (ns > 0)) | (least > 0)
     longest_allowed = np.array([np.inf if ns is None else ns * (1 + 1e-9) for ns in wcets])
     over = counted & (ns > longest_allowed[samples.task])
     columns = zip(

@@ -28,7 +28,6 @@ from consort.judge.disturbance import (
     merged,
     touched,
 )
-from consort.judge.rows import alone
 from consort.judge.samples import Samples
 from consort.judge.verdict import Bounds
 from consort.record.ran import EVENTS, NONE, STATUS, executes_ns
@@ -335,7 +334,7 @@ def _alone(samples: Samples) -> Mask:
     """Jobs in the middle of which no other job of the run began on the same core."""
     single = np.zeros(samples.jobs.size, dtype=np.bool_)
     for number in range(len(samples.system.tasks)):
-        single[samples.rows_of(number)] = alone(samples, number, fallbacks=True)
+        single[samples.rows_of(number)] = samples.alone(number, fallbacks=True)
     return single
 
 

@@ -64,59 +64,6 @@ def _with_chains(rows: list[Row], samples: Samples) -> list[Row]:
     ]
 
 
-def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
-    """A mask of a task's jobs, in the order of their numbers, in which no other job began on the same core.
-
-    Only for these is the computing time an execution time: that of a preempted job holds the others', too.
-    In simulated time it is one for all jobs. `fallbacks`: also those that the master computed instead of the
-    worker.
-    """
-    jobs, rows = samples.jobs, samples.rows_of(number)
-    # A step that the master computed instead of the worker has another WCET.
-    by_plan: Mask = (jobs["status"][rows] & (0 if fallbacks else STATUS["local_fallbacks"])) == 0
-    if samples.record.manifest.clock.provenance == "simulated":
-        return by_plan
-    mine = jobs[rows]
-    worker = samples.system.tasks[number].worker
-    if (
-        worker is not None
-        and worker in samples.system.core_names
-        and "worker_receive" in (jobs.dtype.names or ())
-    ):
-        place = samples.system.core_names.index(worker)
-        workers = np.array([task.worker == worker for task in samples.system.tasks])
-        starts = jobs["worker_receive"][workers[jobs["task"]]]
-        starts = np.concatenate([starts, jobs["start"][jobs["core"] == place]])
-        begin, end = mine["worker_receive"], mine["worker_send"]
-        remote = (begin > 0) & (end > 0)
-    else:
-        remote = np.zeros(rows.size, dtype=np.bool_)
-        begin = end = mine["start"]
-        starts = begin[:0]
-    single = np.zeros(rows.size, dtype=np.bool_)
-    ordered = np.sort(starts[starts > 0])
-    single[remote] = (
-        np.searchsorted(ordered, end[remote]) - np.searchsorted(ordered, begin[remote], side="right") <= 0
-    )
-    for core in np.unique(mine["core"]).tolist():
-        local = ~remote & (mine["core"] == core) & (mine["start"] > 0) & (mine["finish"] > 0)
-        ordered = np.sort(jobs["start"][(jobs["core"] == core) & (jobs["start"] > 0)])
-        first = np.searchsorted(ordered, mine["start"][local], side="right")
-        single[local] = np.searchsorted(ordered, mine["finish"][local]) - first <= 0
-    return single & by_plan
-
-
-def all_alone(samples: Samples) -> Mask:
-    """The same of all jobs, in the order of the table."""
-    if samples.record.manifest.clock.provenance == "simulated":
-        by_plan: Mask = (samples.status & STATUS["local_fallbacks"]) == 0
-        return by_plan
-    found = np.zeros(samples.jobs.size, dtype=np.bool_)
-    for number in range(len(samples.system.tasks)):
-        found[samples.rows_of(number)] = alone(samples, number)
-    return found
-
-
 class _Maker:
     """Makes rows: finds the bound, the simulated maximum and the outcome of each."""
 
@@ -299,7 +246,7 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
     missed = samples.missed
     # For jobs that others interrupted only the time from begin to end is known, not their execution.
     begun = compute > 0
-    computed = begun & all_alone(samples)
+    computed = begun & samples.all_alone
     executed = samples.ns(compute)
     exchanged = (
         (samples.jobs["sent"] > 0)

@@ -124,6 +124,60 @@ class Samples:
         """The rows of a task's jobs, in the order of their numbers."""
         return self._by_task[task]
 
+    def alone(self, number: int, *, fallbacks: bool = False) -> NDArray[np.bool_]:
+        """A mask of a task's jobs, in the order of their numbers, in which no other began on the same core.
+
+        Only for these is the computing time an execution time: that of a preempted job holds the others',
+        too. In simulated time it is one for all jobs. `fallbacks`: also those that the master computed
+        instead of the worker.
+        """
+        jobs, rows = self.jobs, self.rows_of(number)
+        # A step that the master computed instead of the worker has another WCET.
+        by_plan: NDArray[np.bool_] = (
+            jobs["status"][rows] & (0 if fallbacks else STATUS["local_fallbacks"])
+        ) == 0
+        if self.record.manifest.clock.provenance == "simulated":
+            return by_plan
+        mine = jobs[rows]
+        worker = self.system.tasks[number].worker
+        if (
+            worker is not None
+            and worker in self.system.core_names
+            and "worker_receive" in (jobs.dtype.names or ())
+        ):
+            place = self.system.core_names.index(worker)
+            workers = np.array([task.worker == worker for task in self.system.tasks])
+            starts = jobs["worker_receive"][workers[jobs["task"]]]
+            starts = np.concatenate([starts, jobs["start"][jobs["core"] == place]])
+            begin, end = mine["worker_receive"], mine["worker_send"]
+            remote = (begin > 0) & (end > 0)
+        else:
+            remote = np.zeros(rows.size, dtype=np.bool_)
+            begin = end = mine["start"]
+            starts = begin[:0]
+        single = np.zeros(rows.size, dtype=np.bool_)
+        ordered = np.sort(starts[starts > 0])
+        single[remote] = (
+            np.searchsorted(ordered, end[remote]) - np.searchsorted(ordered, begin[remote], side="right") <= 0
+        )
+        for core in np.unique(mine["core"]).tolist():
+            local = ~remote & (mine["core"] == core) & (mine["start"] > 0) & (mine["finish"] > 0)
+            ordered = np.sort(jobs["start"][(jobs["core"] == core) & (jobs["start"] > 0)])
+            first = np.searchsorted(ordered, mine["start"][local], side="right")
+            single[local] = np.searchsorted(ordered, mine["finish"][local]) - first <= 0
+        return single & by_plan
+
+    @cached_property
+    def all_alone(self) -> NDArray[np.bool_]:
+        """`alone` for all jobs, in the order of the table."""
+        if self.record.manifest.clock.provenance == "simulated":
+            by_plan: NDArray[np.bool_] = (self.status & STATUS["local_fallbacks"]) == 0
+            return by_plan
+        found = np.zeros(self.jobs.size, dtype=np.bool_)
+        for number in range(len(self.system.tasks)):
+            found[self.rows_of(number)] = self.alone(number)
+        return found
+
     def number(self, task: str) -> int:
         names = self.system.task_names
         if task not in names:

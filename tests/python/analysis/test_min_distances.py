@@ -12,8 +12,9 @@ from typing import Any
 import free
 import pytest
 from consort import _engine
-from consort.analysis.offload import Master, MasterTask, offloaded, self_suspending
+from consort.analysis.offload import Master, offloaded, self_suspending
 from consort.analysis.system import analyze_system, response_times
+from consort.analysis.unitask import UniTask
 from consort.model import System, platform_from_data, system_from_data
 from consort.plan import plan
 from consort.simulate.build import prepare
@@ -225,7 +226,7 @@ def test_a_description_is_analysed_and_simulated_with_its_bursts(policy: str) ->
 
 
 def test_a_timer_s_lateness_brings_releases_closer() -> None:
-    tasks = [MasterTask("a", 2, 5, 100, 33, distances=(12,), late=3), MasterTask("b", 9, 100, 100)]
+    tasks = [UniTask("a", 2, 5, 100, 33, distances=(12,), late=3), UniTask("b", 9, 100, 100)]
     bounds = offloaded({"m": Master(tasks)})["m"]
     rows = [Row(2, 5, 100, 33, (12,), 3), Row(9, 100)]
     assert bounds[1].response == reference("fixed-priority", rows, 1) == 13
@@ -235,8 +236,8 @@ def test_a_timer_s_lateness_brings_releases_closer() -> None:
 
 def test_what_waits_counts_bursts_too() -> None:
     """Theorem 6: suspension as execution."""
-    burst = MasterTask("a", 2, 1, 100, distances=(1, 2, 3, 40), suspension=1)
-    bounds = self_suspending([burst, MasterTask("b", 5, 100, 100)])
+    burst = UniTask("a", 2, 1, 100, distances=(1, 2, 3, 40), suspension=1)
+    bounds = self_suspending([burst, UniTask("b", 5, 100, 100)])
     rows = [Row(3, 1, distances=(1, 2, 3, 40)), Row(5, 100)]
     assert [b.response for b in bounds] == [reference("fixed-priority", rows, i) for i in range(2)]
     assert bounds[0].explanation[-1].start + bounds[0].explanation[-1].length == bounds[0].response

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from consort import _engine
-from consort.analysis.offload import Discipline, Master, MasterTask, Remote, offloaded, self_suspending
+from consort.analysis.offload import Discipline, Master, offloaded, self_suspending
+from consort.analysis.uniprocessor import edf, fixed_priority
+from consort.analysis.unitask import Remote, UniTask
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def make(*rows: tuple[int, int, int]) -> list[MasterTask]:
+def make(*rows: tuple[int, int, int]) -> list[UniTask]:
     """Tasks of (c, s, t)."""
-    return [MasterTask(f"t{i}", c, t, t, suspension=s) for i, (c, s, t) in enumerate(rows)]
+    return [UniTask(f"t{i}", c, t, t, suspension=s) for i, (c, s, t) in enumerate(rows)]
 
 
 @dataclass
@@ -163,7 +165,7 @@ def test_no_suspending_simulation_exceeds_the_bound(
     tasks = []
     for i, (c, s, t) in enumerate(rows):
         jitter = data.draw(st.sampled_from((0, 0, 2)))
-        tasks.append(MasterTask(f"t{i}", c, t, t, jitter=jitter, suspension=s))
+        tasks.append(UniTask(f"t{i}", c, t, t, jitter=jitter, suspension=s))
         due = data.draw(st.integers(0, 12))
         before = 0
         for _ in range(5):
@@ -208,7 +210,7 @@ def one_worker(
 ) -> tuple[dict[str, Master], dict[str, Discipline]]:
     """A master for each row of (send, compute, receive, period)."""
     masters = {
-        f"m{i}": Master([MasterTask(f"t{i}", send + receive, t, t, remote=Remote("w", compute, level=i))])
+        f"m{i}": Master([UniTask(f"t{i}", send + receive, t, t, remote=Remote("w", compute, level=i))])
         for i, (send, compute, receive, t) in enumerate(rows)
     }
     return masters, {"w": discipline}
@@ -247,7 +249,7 @@ def test_no_offloaded_simulation_exceeds_the_bound(data: st.DataObject, discipli
             t = data.draw(st.integers(18, 60))
             worker = data.draw(st.sampled_from(("w0", "w1")))
             remote = Remote(worker, compute, level=i)
-            tasks.append(MasterTask(f"t{i}", send + receive, t, t, level=level, remote=remote))
+            tasks.append(UniTask(f"t{i}", send + receive, t, t, level=level, remote=remote))
             names.append((m, f"t{i}"))
             due = data.draw(st.integers(0, 20))
             for _ in range(4):
@@ -324,8 +326,8 @@ class NonPreemptive(Bench):
 
 def test_an_offloaded_job_that_suspends_itself_returns_twice() -> None:
     """Each return finds the core taken again: counting one of the two gave 940 where 1,237 happens."""
-    hi = MasterTask("hi", 40, 1500, 1500, suspension=200, remote=Remote("w", 100))
-    lower = [MasterTask(f"low{i}", 300, 9000, 9000) for i in range(3)]
+    hi = UniTask("hi", 40, 1500, 1500, suspension=200, remote=Remote("w", 100))
+    lower = [UniTask(f"low{i}", 300, 9000, 9000) for i in range(3)]
     found = offloaded({"m": Master([hi, *lower], policy="fixed-priority-non-preemptive")})["m"]
     seen = blocked_at_each_return()
     assert seen == 1237
@@ -362,8 +364,8 @@ def test_the_simulator_refutes_a_bound_that_counts_one_return() -> None:
 
 def test_each_return_of_an_offloaded_job_is_two_switches() -> None:
     """One return counted gave 400 where a schedule reaches 410: six switches, three of them to others."""
-    hi = MasterTask("hi", 40, 1200, 1200, suspension=200, remote=Remote("w", 100))
-    low = MasterTask("low", 300, 9000, 9000)
+    hi = UniTask("hi", 40, 1200, 1200, suspension=200, remote=Remote("w", 100))
+    low = UniTask("low", 300, 9000, 9000)
     found = offloaded({"m": Master([hi, low], context_switch=10)})["m"]
     # A switch under way, then four parts: send, send again, receive; switches in and, of the others, out.
     assert found[0].response == 40 + 200 + 100 + 10 * (1 + 2 + 2 * 2 + 2)
@@ -374,8 +376,8 @@ def test_each_return_of_an_offloaded_job_is_two_switches() -> None:
 @pytest.mark.parametrize("stretches", [1, 3])
 def test_how_often_a_job_waits_is_counted(stretches: int) -> None:
     tasks = [
-        MasterTask("a", 10, 1000, 1000, suspension=30, stretches=stretches),
-        MasterTask("b", 50, 1000, 1000),
+        UniTask("a", 10, 1000, 1000, suspension=30, stretches=stretches),
+        UniTask("b", 50, 1000, 1000),
     ]
     for policy, each in (("fixed-priority", 3), ("edf", 3)):
         master = Master(tasks, policy=policy, context_switch=1)  # type: ignore[arg-type]
@@ -388,8 +390,8 @@ def test_how_often_a_job_waits_is_counted(stretches: int) -> None:
 def test_a_master_that_spins(policy: str) -> None:
     master = Master(
         [
-            MasterTask("a", 2, 40, 40, remote=Remote("w", 5, request=1, answer=1)),
-            MasterTask("b", 3, 50, 50),
+            UniTask("a", 2, 40, 40, remote=Remote("w", 5, request=1, answer=1)),
+            UniTask("b", 3, 50, 50),
         ],
         policy=policy,  # type: ignore[arg-type]
         waiting="spin",
@@ -399,3 +401,10 @@ def test_a_master_that_spins(policy: str) -> None:
     for bound in found:
         last = bound.explanation[-1]
         assert last.start + last.length == bound.response
+
+
+def test_an_analysis_of_jobs_that_never_wait_takes_none_that_do() -> None:
+    waiting = UniTask("w", 1, 10, 10, suspension=2)
+    for analysis in (fixed_priority, edf):
+        with pytest.raises(ValueError, match="w: its jobs give their core up"):
+            analysis([waiting])

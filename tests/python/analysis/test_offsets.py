@@ -9,7 +9,7 @@ from typing import Any
 import free
 import pytest
 from consort import _engine
-from consort.analysis.offload import Master, MasterTask, offloaded
+from consort.analysis.offload import Master, offloaded
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.model import platform_from_data, system_from_data
@@ -194,7 +194,7 @@ def test_a_description_with_offsets_gets_their_bound() -> None:
         assert bound.explanation[-1].start + bound.explanation[-1].length == bound.response
     # A task that its offsets do not help keeps its bound, and a job that waits has that of any moment.
     assert of_b(offset="1us").response == 7 * US
-    waiting = [MasterTask("a", 4, 10, 10, suspension=1, offset=0), MasterTask("b", 4, 10, 10, offset=5)]
+    waiting = [UniTask("a", 4, 10, 10, suspension=1, offset=0), UniTask("b", 4, 10, 10, offset=5)]
     waits = offloaded({"core": Master(waiting)})["core"][1]
     assert waits.response == 8
     assert any("not made use of" in text for text in waits.assumptions)

@@ -9,9 +9,10 @@ from typing import Any
 import free
 import pytest
 from consort import _engine
-from consort.analysis.offload import Master, MasterTask, Remote, offloaded
+from consort.analysis.offload import Master, offloaded
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, response_times
+from consort.analysis.unitask import Remote, UniTask
 from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
 from effort import examples
 from hypothesis import given, settings
@@ -190,7 +191,7 @@ def test_no_core_exceeds_its_bounds(core: tuple[str, int, list[dict[str, int]]],
     rows = sorted(rows, key=lambda row: -row["priority"])
     levels = {p: i for i, p in enumerate(sorted({row["priority"] for row in rows}, reverse=True))}
     tasks = [
-        MasterTask(
+        UniTask(
             str(i),
             row["wcet"],
             row["period"],
@@ -246,11 +247,11 @@ def test_no_offloaded_system_exceeds_its_bounds(data: st.DataObject, seed: int) 
                 **waits,
             }
             if local:
-                tasks.append(MasterTask(f"{m}{level}", compute, t, t, level=level, **waits))
+                tasks.append(UniTask(f"{m}{level}", compute, t, t, level=level, **waits))
                 fields |= {"core": m, "wcet": compute, "bcet": 1}
             else:
                 tasks.append(
-                    MasterTask(f"{m}{level}", send + receive, t, t, level=level, remote=remote, **waits)
+                    UniTask(f"{m}{level}", send + receive, t, t, level=level, remote=remote, **waits)
                 )
                 fields |= {
                     "core": worker,

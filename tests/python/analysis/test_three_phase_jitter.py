@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from consort import _engine
-from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
+from consort.analysis.three_phase import DmaShare, bound_core
+from consort.analysis.unitask import UniTask
 from effort import examples
 
 SLOT = 10
@@ -107,7 +108,7 @@ def test_without_jitter_nothing_changes_and_with_it_the_job_itself_comes_later()
     rows = [(35, 200), (10, 300), (60, 700)]
 
     def responses(late: int) -> list[int | None]:
-        tasks = [ThreePhaseTask(str(i), c, t, t, jitter=late * (i == 1)) for i, (c, t) in enumerate(rows)]
+        tasks = [UniTask(str(i), c, t, t, jitter=late * (i == 1)) for i, (c, t) in enumerate(rows)]
         return [bound.response for bound in bound_core(tasks, share)]
 
     punctual, late = responses(0), responses(7)
@@ -116,7 +117,7 @@ def test_without_jitter_nothing_changes_and_with_it_the_job_itself_comes_later()
 
 
 def test_the_bound_says_what_its_jitter_is() -> None:
-    tasks = [ThreePhaseTask("a", 30, 300, 300, jitter=9), ThreePhaseTask("b", 20, 400, 400, jitter=5)]
+    tasks = [UniTask("a", 30, 300, 300, jitter=9), UniTask("b", 20, 400, 400, jitter=5)]
     for bound, late in zip(bound_core(tasks, DmaShare.equal(SLOT, 2)), (9, 5), strict=True):
         assert bound.response is not None
         assert bound.explanation[0].kind == "jitter" and bound.explanation[0].length == late
@@ -127,7 +128,7 @@ def test_the_bound_says_what_its_jitter_is() -> None:
 
 def test_the_printed_bound_has_none() -> None:
     with pytest.raises(ValueError, match="takes no release jitter; a has some"):
-        bound_core([ThreePhaseTask("a", 30, 300, 300, jitter=9)], DmaShare(10, 20), method="literal")
+        bound_core([UniTask("a", 30, 300, 300, jitter=9)], DmaShare(10, 20), method="literal")
 
 
 def test_the_exact_search_has_none() -> None:

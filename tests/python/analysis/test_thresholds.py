@@ -12,12 +12,12 @@ from typing import Any
 import free
 import pytest
 from consort import _engine
-from consort.analysis.offload import Master, MasterTask, offloaded
+from consort.analysis.offload import Master, offloaded
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, fixed_priority
-from consort.exchange.conventions import Report
 from consort.exchange.exports import export_rtapp, export_sag
 from consort.exchange.mast import export_mast
+from consort.exchange.report import Report
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.plan import plan
 from consort.plan.show import text_of
@@ -282,7 +282,7 @@ def test_the_analyses_refuse_it_where_it_makes_no_sense() -> None:
         fixed_priority(
             [replace(task, level=0) for task in tasks[:1]] + [replace(tasks[1], level=0, threshold=-1)]
         )
-    waiting = MasterTask("a", 1, 10, 10, suspension=1, threshold=0)
+    waiting = UniTask("a", 1, 10, 10, suspension=1, threshold=0)
     with pytest.raises(ValueError, match="preemption thresholds"):
         offloaded({"m": Master([waiting])})
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from consort.analysis.system import analyze_system
-from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
+from consort.analysis.three_phase import DmaShare, bound_core
+from consort.analysis.unitask import UniTask
 from consort.base.errors import BadInput
 from consort.cli import cli
 from consort.model import load_system
@@ -255,7 +256,7 @@ def test_the_slot_is_as_short_as_its_tasks_allow_where_that_is_best(folder: Path
 def test_a_longer_slot_can_be_what_makes_all_hold(folder: Path) -> None:
     """The reason why slots are looked at one by one."""
     sets = (("a", 36, 114, 114), ("b", 28, 120, 120), ("c", 26, 198, 198))
-    tasks = [ThreePhaseTask(name, *times) for name, *times in sets]
+    tasks = [UniTask(name, *times) for name, *times in sets]
     bounds = [bound_core(tasks, DmaShare.equal(slot, 1))[1].response for slot in (1, 2)]
     assert bounds == [None, 102]
     lines = [

@@ -7,7 +7,7 @@ import random
 from itertools import pairwise
 from typing import Any
 
-from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
+from consort.analysis.three_phase import DmaShare, bound_core
 from consort.analysis.uniprocessor import fixed_priority
 from consort.analysis.unitask import UniTask
 from consort.model import platform_from_data, system_from_data
@@ -75,7 +75,7 @@ def test_three_phase_tasks_have_no_more_slack_than_rounds_and_slots_leave(seed: 
     for number in range(rng.randint(1, 5)):
         period = rng.randint(60, 600)
         execution, deadline = rng.randint(1, period // 6), rng.randint(period // 2, period)
-        tasks.append(ThreePhaseTask(f"t{number}", execution, period, deadline, jitter=rng.choice([0, 4])))
+        tasks.append(UniTask(f"t{number}", execution, period, deadline, jitter=rng.choice([0, 4])))
     share = DmaShare(rng.randint(1, 4), 4 + rng.randint(0, 8))
     bounds = bound_core(tasks, share)
     if not all(bound.schedulable for bound in bounds):

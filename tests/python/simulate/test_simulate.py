@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 import small
 from click.testing import CliRunner
-from consort.analysis.offload import Master, MasterTask, Remote, offloaded
+from consort.analysis.offload import Master, offloaded
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system
 from consort.analysis.three_phase import bound_three_phase
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
+from consort.analysis.unitask import Remote
 from consort.base.errors import BadInput
 from consort.cli import cli
 from consort.judge.chains import Hop, chain_times
@@ -267,7 +268,7 @@ class TestBounds:
     @given(st.data())
     def test_offloaded(self, data):
         tasks: dict[str, Any] = {}
-        masters: dict[str, list[MasterTask]] = {"m-0": [], "m-1": []}
+        masters: dict[str, list[UniTask]] = {"m-0": [], "m-1": []}
         discipline = data.draw(st.sampled_from(["priority", "fifo"]))
         waiting = data.draw(st.sampled_from(["sleep", "spin"]))
         policy = data.draw(st.sampled_from(["fixed-priority", "fixed-priority-non-preemptive", "edf"]))
@@ -279,7 +280,7 @@ class TestBounds:
             task: dict[str, Any] = {"min_interarrival": period, "bcet": 1, "priority": 9 - i}
             if data.draw(st.booleans()):
                 task |= {"on": core, "wcet": wcet}
-                masters[core].append(MasterTask(name, wcet * US, period * US, period * US, level=i))
+                masters[core].append(UniTask(name, wcet * US, period * US, period * US, level=i))
             else:
                 task |= {
                     "on": "w-0",
@@ -290,7 +291,7 @@ class TestBounds:
                 }
                 remote = Remote("w-0", wcet * US, level=i)
                 masters[core].append(
-                    MasterTask(name, (send + receive) * US, period * US, period * US, level=i, remote=remote)
+                    UniTask(name, (send + receive) * US, period * US, period * US, level=i, remote=remote)
                 )
             tasks[name] = task
         if policy == "edf":
