@@ -13,7 +13,7 @@
 // Throughput: a beat a cycle each way; a frame of U units is U + 1 beats.
 // Latency: from tx_valid_i to the first beat at phy_tx_o three cycles; from the last beat at phy_rx_i to rx_valid_o two.
 // Assumes: down_after_i is longer than a round trip of the wire and AckDelay or an eighth of it, whichever is less; both ends are of one version.
-// Held by: the exploration of all states of two of them at small sizes, with errors, cuts, pauses, one-side resets and unequal times, and thirteen
+// Held by: the exploration of all states of two of them at small sizes, with errors, cuts, pauses, one-side resets and unequal times, and fourteen
 // wrong versions (tests/rtl/test_explore.py); checkers of its streams in every simulation (rtl/check).
 module consort_link
   import consort_remote_pkg::*;

@@ -9,7 +9,7 @@
 // Throughput: a beat a cycle; a frame of U units is U + 1 beats. A control frame is one beat, after a ResyncBeat two.
 // Latency: none; a beat is made in the cycle in which its unit is taken.
 // Assumes: tx_units_i is stable while tx_valid_i, and units of a frame that began come in the end.
-// Held by: the exploration of consort_link (tests/rtl/test_explore.py), with two wrong versions of this module.
+// Held by: the exploration of consort_link (tests/rtl/test_explore.py), with three wrong versions of this module.
 module consort_link_sender
   import consort_remote_pkg::*;
 #(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ends of a link, small, with a wire between them that loses, harms, repeats, delays and queues beats as `choice` says, and with
 // users that number what they send; with ends that are reset alone, that wait for unlike times, and a wire that harms all data of one
-// direction for as long as it is up. All that may happen is a choice; choice 0 is a good wire and users that want to send
-// and take at once.
+// direction, or makes other numbers of its acknowledgements, for as long as it is up. All that may happen is a choice; choice 0 is a good
+// wire and users that want to send and take at once.
 module link_world
   import consort_remote_pkg::*;
 #(
@@ -20,8 +20,9 @@ module link_world
     input  logic [5:0] timeout,  // cycles until all is repeated
     input  logic [1:0] resets,   // of one end, altogether
     input  logic [0:0] breaks,   // times that the wire begins to harm all data, until the link is down
-    input  logic [7:0] down0,    // cycles after which each end is down
-    input  logic [7:0] down1,
+    input  logic [0:0] lies,     // it makes numbers that were never sent of those of acknowledgements, instead
+    input  logic [8:0] down0,    // cycles after which each end is down
+    input  logic [8:0] down1,
     input  logic [1:0] mute,     // ends whose user sends nothing
     input  logic [2:0] most,     // repetitions altogether; 7: any number
     input  logic [1:0] pauses,   // times that a direction queues what it is given, and then gives it without gaps
@@ -43,7 +44,7 @@ module link_world
   logic [1:0] pauses_q;
   logic [1:0] resets_q;
   logic [0:0] breaks_q;
-  logic [9:0] broken_for_q;
+  logic [10:0] broken_for_q;
   logic [2:0] repeated_q;
   logic [2:0] errors_q;
   logic [2:0] idles_q;
@@ -92,7 +93,7 @@ module link_world
         .AckDelay(4),
         .AckFrames(2),
         .SeqWidth(SeqWidth),
-        .TimerWidth(9)
+        .TimerWidth(10)
     ) i_link (
         .clk_i(clk),
         .rst_ni(rst_n && !restarts[e]),
@@ -138,6 +139,8 @@ module link_world
   wire_t [1:0][Queue-1:0] queue_q;
   wire_t [1:0] entry;
   wire_t [1:0] mask;
+  logic [1:0][SeqWidth-1:0] lie;
+  logic [1:0] lied, lied_q;
   header_t [1:0] header;
   logic [1:0] of_data;
   assign phy_ready = ~again_q & ~stalls & ~full;
@@ -150,7 +153,17 @@ module link_world
       mask[e] = '0;
       header[e] = header_t'(phy[e].data[63:0]);
       of_data[e] = phy[e].control == MarksLast || (phy[e].control == MarksWhole && header[e].kind inside {FrameData, FrameAgain});
-      if (broken_q[e] && of_data[e]) mask[e].data[101] = 1'b1;
+      if (broken_q[e] && of_data[e] && !lies[0]) mask[e].data[101] = 1'b1;
+      // A frame without units says another number, and its CRC is right: half of the numbers further, and one more in turn.
+      lied[e] = broken_q[e] && lies[0] && phy[e].control == MarksWhole && header[e].kind inside {FrameData, FrameAck, FrameNak};
+      lie[e] = header[e].ack[SeqWidth-1:0] ^
+          (header[e].ack[SeqWidth-1:0] + SeqWidth'(2 ** (SeqWidth - 1)) + SeqWidth'(lied_q[e]));
+      if (lied[e]) begin
+        for (int i = 0; i < SeqWidth; i++) begin
+          mask[e].data[16+i] = lie[e][i];
+          mask[e].data[127:96] ^= lie[e][i] ? crc_shift(32'd1, BeatWidth - 32 - 16 - i) : 32'd0;
+        end
+      end
       case (error[e])
         3'd3: mask[e].data[1] = 1'b1;    // of a header: its kind
         3'd4: mask[e].data[3] = 1'b1;    // its length
@@ -174,7 +187,9 @@ module link_world
       pause_q <= '0;
       queue_valid_q <= '0;
       queue_q <= '0;
+      lied_q <= '0;
     end else begin
+      for (int e = 0; e < 2; e++) if (lied[e] && beat[e]) lied_q[e] <= !lied_q[e];
       for (int e = 0; e < 2; e++) begin
         again_q[e] <= beat[e] && twice[e];
         if (rests[e]) pause_q[e] <= ($clog2(Pause + 1))'(Pause);
@@ -220,6 +235,8 @@ module link_world
     if (cut_goes_on) legal = cut_q;
     if (restarts != '0) legal = resets_q != '0 && up != '0;
     if (snaps != '0) legal = breaks_q != '0 && up == 2'b11 && broken_q == '0;
+    // Nobody waits for an acknowledgement by who gets nothing.
+    if (lies[0] && ((snaps[0] && mute[1]) || (snaps[1] && mute[0]))) legal = 1'b0;
     if (rests[0]) legal = pauses_q != '0 && pause_q[0] == '0 && !again_q[0];
     if (rests[1]) legal = pauses_q != '0 && pause_q[1] == '0 && !again_q[1];
     if (choice > 5'd26) legal = 1'b0;
@@ -257,7 +274,8 @@ module link_world
 
   // ---- Users ----
 
-  // A message is its number since the link came up and the session in which it was sent; every other one has a unit, the first one too.
+  // A message is its number since the link came up, the session in which it was sent, and that of the messages which its sender had got
+  // before: it may be an answer to one of them. Every other message has a unit, the first one too.
   logic [1:0][Num-1:0] send_q, expect_q;
   logic [1:0][1:0] session_q, session_at_up_q, heard_q;
   logic [1:0] knows_q, unit_waits_q, unit_due_q, was_up_q;
@@ -265,16 +283,18 @@ module link_world
   logic [1:0][1:0] wait_q;
   logic [1:0][1:0] rx_session;
   logic [1:0][Num-1:0] rx_num;
+  logic [1:0][1:0] rx_answered;
+  logic [1:0] rx_answers;
 
   for (genvar e = 0; e < 2; e++) begin : gen_user
     assign tx_valid[e] = !holds[e] && !mute[e] && wait_q[e] == '0;
-    assign tx_meta[e] = MetaWidth'({session_q[e], send_q[e]});
+    assign tx_meta[e] = MetaWidth'({knows_q[e], heard_q[e], session_q[e], send_q[e]});
     assign tx_units[e] = 5'(!send_q[e][0]);
     // The unit of the message that is shown, or of the one that was taken before its unit.
     assign tx_unit[e] = BeatWidth'(unit_due_q[e] ? due_num_q[e] : send_q[e]);
     assign rx_ready[e] = !blocks[e] && !unit_waits_q[e];
     assign rx_unit_ready[e] = unit_waits_q[e];
-    assign {rx_session[e], rx_num[e]} = rx_meta[e][Num+1:0];
+    assign {rx_answers[e], rx_answered[e], rx_session[e], rx_num[e]} = rx_meta[e][Num+4:0];
   end
 
   logic [1:0] taken, came;
@@ -334,9 +354,9 @@ module link_world
       // Once, and in order.
       wrong_number[e] = came[e] && (rx_num[e] != expect_q[e] || rx_units[e] != 5'(!expect_q[e][0]));
       wrong_unit[e] = unit_waits_q[e] && rx_unit_valid[e] && up[e] && rx_unit[e] != BeatWidth'(unit_num_q[e]);
-      // From one session of the sender, which was not over when this end came up.
+      // From one session of the sender, which was not over when this end came up, and no answer to what this end sent in another one.
       wrong_session[e] = came[e] && ((knows_q[e] && heard_q[e] != rx_session[e]) ||
-          rx_session[e] - session_at_up_q[e] > 2'd1);
+          rx_session[e] - session_at_up_q[e] > 2'd1 || (rx_answers[e] && rx_answered[e] != session_q[e]));
       // A unit that nobody waits for, behind all messages.
       too_many[e] = up[e] && !unit_waits_q[e] && !rx_valid[e] && rx_unit_valid[e];
     end
@@ -346,7 +366,7 @@ module link_world
   // A reset is seen in the cycle in which it comes, before it is counted.
   assign bad = {
     wrong_count != '0,
-    broken_for_q > 10'(down0) + 10'(down1) + 10'd64,
+    broken_for_q > 11'(down0) + 11'(down1) + 11'd64,
     repeated_q > most,
     was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts && resets_q == resets && restarts == '0 && breaks_q == breaks,
     too_many != '0,
