@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,9 +88,13 @@ class Column:
 
     def present(self, rows: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The values that there are, of all rows or of those at the given positions."""
-        if self.absent is None:
-            return self.part(ALL if rows is None else rows)
-        return self.part(np.flatnonzero(~self.absent) if rows is None else rows[~self.absent[rows]])
+        if rows is None:
+            return self.part(ALL if self.absent is None else np.flatnonzero(~self.absent))
+        return self.part(self.having(rows))
+
+    def having(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of the given positions that have a value."""
+        return rows if self.absent is None else rows[~self.absent[rows]]
 
     def arrow(self, rows: slice = ALL) -> pa.Array:
         values, absent = self.part(rows), None if self.absent is None else self.absent[rows]
@@ -98,7 +103,7 @@ class Column:
         # Positions beyond the list are null: the row belongs to none of the named.
         beyond = values >= len(self.names)
         positions = _array(np.where(beyond, 0, values).astype(np.int32), beyond)
-        return pa.DictionaryArray.from_arrays(positions, pa.array(list(self.names), pa.string()))
+        return pa.DictionaryArray.from_arrays(positions, _texts(self.names))
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,16 @@ def _array(values: NDArray[Any], absent: Mask | None) -> pa.Array:
         data = np.ascontiguousarray(values)
     there = None if absent is None else pa.py_buffer(np.packbits(~absent, bitorder="little"))
     return pa.Array.from_buffers(kind, values.size, [there, pa.py_buffer(data)])
+
+
+@lru_cache(maxsize=16)
+def _texts(names: tuple[str, ...]) -> pa.Array:
+    """The names as a column has them; made once for all groups of rows of a table."""
+    data = [name.encode() for name in names]
+    ends = np.zeros(len(data) + 1, dtype=np.int32)
+    np.cumsum([len(one) for one in data], out=ends[1:])
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(data))]
+    return pa.Array.from_buffers(pa.string(), len(data), buffers)
 
 
 def convert(table: RawTable, clock: Clock, origin: int, ran: Ran | None = None) -> Converted:

@@ -28,7 +28,7 @@ from consort.record.columns import (
 from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE, TIMED_EVENTS, Ran
 from consort.record.raw import Event, RawRun, RawTable
 from consort.record.sections import Judgement, beside_expected, task_of
-from consort.record.summary import summarise
+from consort.record.summary import Summary, summarise, summarise_parts
 
 # An event that begins a state, and those that end it: how long it lasted lies between them.
 ENDED_BY: dict[str, tuple[str, ...]] = {
@@ -288,9 +288,7 @@ def _write_parquet(converted: Converted, rows: int, provenance: str, file: Path)
 
 
 def _summarise_into(entry: dict[str, Any], table: str, metrics: list[Metric], provenance: str) -> None:
-    for metric in metrics:
-        values = metric.present()
-        summary = summarise(values, metric.column.unit, provenance)
+    for metric, summary in zip(metrics, _summaries(metrics, provenance), strict=True):
         if summary is None:
             continue
         entry["summary"][metric.name] = summary.as_dict()
@@ -300,3 +298,22 @@ def _summarise_into(entry: dict[str, Any], table: str, metrics: list[Metric], pr
             "task": metric.task,
             "quantity": metric.quantity,
         }
+
+
+def _summaries(metrics: Sequence[Metric], provenance: str) -> list[Summary | None]:
+    """The summary of each metric; the samples of all that are read from one column are read at once."""
+    found: list[Summary | None] = [None] * len(metrics)
+    by_column: dict[int, list[int]] = {}
+    for number, metric in enumerate(metrics):
+        if metric.rows is None:
+            found[number] = summarise(metric.present(), metric.column.unit, provenance)
+        else:
+            by_column.setdefault(id(metric.column), []).append(number)
+    for numbers in by_column.values():
+        column, each = metrics[numbers[0]].column, [metrics[number].rows for number in numbers]
+        parts = [column.having(rows) for rows in each if rows is not None]
+        values, sizes = column.part(np.concatenate(parts)), [part.size for part in parts]
+        summaries = summarise_parts(values, sizes, column.unit, provenance)
+        for number, summary in zip(numbers, summaries, strict=True):
+            found[number] = summary
+    return found

@@ -11,7 +11,7 @@ import pytest
 from consort.base.errors import BadInput
 from consort.record import summarise
 from consort.record.columns import to_ns
-from consort.record.summary import histogram
+from consort.record.summary import histogram, summarise_parts
 from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +50,27 @@ def test_percentiles_are_the_nearest_rank(values: list[int]) -> None:
         ("p9999", Fraction(9999, 10000)),
     ):
         assert getattr(summary, name) == ordered[math.ceil(len(ordered) * share) - 1]
+
+
+@given(st.data())
+def test_parts_have_the_summaries_that_each_has_alone(data: st.DataObject) -> None:
+    whole = st.one_of(st.integers(-(2**62), 2**62), st.integers(-1000, 10**12))
+    times = st.one_of(
+        st.integers(0, 10**12).map(float), st.floats(allow_nan=False), st.just(math.inf), st.just(0.1)
+    )
+    values, kind = data.draw(st.sampled_from([(whole, np.int64), (times, np.float64)]))
+    parts = data.draw(st.lists(st.lists(values, max_size=9), max_size=12))
+    # One that is too long to be sorted with others, and two of one length that are not.
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    arrays = [np.array(part, dtype=kind) for part in parts]
+    arrays += [rng.integers(0, 10**14, n).astype(kind) for n in (0, 300, 300, 1025)]
+    found = summarise_parts(np.concatenate(arrays), [part.size for part in arrays], "ns", "simulated")
+    assert [None if one is None else one.as_dict() for one in found] == [
+        None if one is None else one.as_dict()
+        for one in (summarise(part, "ns", "simulated") for part in arrays)
+    ]
+    # Also in kind: a whole number is written without a point.
+    assert repr(found) == repr([summarise(part, "ns", "simulated") for part in arrays])
 
 
 @pytest.mark.parametrize("n", [999, 1000, 1001, 9999, 10_000, 10_001, 2_000_000])
