@@ -217,7 +217,7 @@ def _name_message(value: str, pattern: str) -> str:
 
 
 def _for_example(model: type[BaseModel], detail: ErrorDetails, key: str) -> str:
-    """What would be right, where the model has an example of the key's value."""
+    """The right form, where the model has an example of the key's value."""
     place = tuple(part for part in detail["loc"] if not _TAG.fullmatch(str(part)))
     try:
         text = _example(_owner(model, place[:-1]), key)

@@ -326,7 +326,7 @@ def spelled(name: str, value: Any) -> str:
 
 
 def same(name: str, value: Any, wanted: Any) -> bool:
-    """Whether a parameter's value is the one that a plot asks for, whatever the unit of either."""
+    """True if a parameter's value is the one that a plot asks for, whatever the unit of either."""
     return bool(value == wanted or (value is not None and position(name, value) == position("", wanted)))
 
 
