@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +144,15 @@ def test_another_format(raw: Path) -> None:
 def test_what_is_wrong_is_named(raw: Path, change: Any, message: str) -> None:
     edit(raw, change)
     assert refusal(raw) == message
+
+
+def test_a_column_of_names_loads_no_pandas() -> None:
+    """Where it is installed, loading it takes longer than to write the record of a short run."""
+    program = (
+        "import sys, numpy as np\n"
+        "from consort.record.columns import Column\n"
+        "made = Column('task', np.array([1, 0, 9], dtype='u2'), names=('a', 'é')).arrow()\n"
+        "assert made.to_pylist() == ['é', 'a', None]\n"
+        "assert 'pandas' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
