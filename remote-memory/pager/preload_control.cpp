@@ -3,6 +3,7 @@
 // Orders to a running program: `consort remote attach`, `detach` and `list` with --program. A connection is
 // one order: `attach` and a line as in CONSORT_REMOTE_SEGMENTS, `detach` or `home` and a number, or `list`;
 // answered by `ok` or `error` and the exit status, and words.
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -67,10 +68,15 @@ void serve() {
     for (;;) {
         const int connection = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
         if (connection < 0) {
-            if (errno == EINTR || errno == ECONNABORTED) {
-                continue;
+            if (errno == EBADF || errno == ENOTSOCK || errno == EINVAL) {
+                return;  // the program closed it, or shut it down
             }
-            return;  // the program closed it
+            // All others are over sooner or later: no descriptor or no memory is left, or the caller has
+            // gone.
+            if (errno != EINTR && errno != ECONNABORTED) {
+                ::poll(nullptr, 0, 10);
+            }
+            continue;
         }
         std::array<char, 8192> order{};
         const ssize_t got = of_this_user(connection) ? ::recv(connection, order.data(), order.size(), 0) : 0;

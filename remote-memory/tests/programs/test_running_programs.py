@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from effort import PATIENCE
@@ -48,10 +49,10 @@ worker.join()
 
 
 class Running:
-    def __init__(self, server: RemoteServer, *options: str) -> None:
+    def __init__(self, server: RemoteServer, *options: str, **more: str) -> None:
         self.server = server
         # Small objects stay here: with --faults in-thread no system call reads into a page that is elsewhere.
-        variables = server.variables | {"PYTHONMALLOC": "malloc"}
+        variables = server.variables | {"PYTHONMALLOC": "malloc"} | more
         attach = f"memory,size=64MiB,cache=4MiB,key={server.key}"
         command = [str(server.consort), *RUN, "--attach", attach, *options, "--"]
         self.process = subprocess.Popen(
@@ -122,6 +123,41 @@ def test_the_last_segment_leaves_a_program_to_its_own_memory(server: RemoteServe
     assert program.segments() == {}
     # The server has the room again.
     assert program.consort("attach", f"memory,size=240MiB,key={server.key}").returncode == 0
+    assert program.end() == 0
+
+
+# Each way in which a connection may fail to be taken, once, before the first that is.
+FAILING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+static atomic_uint calls;
+int accept4(int socket, struct sockaddr *peer, socklen_t *length, int flags) {
+    static const int errors[] = {EINTR, ECONNABORTED, EMFILE, ENFILE, ENOBUFS, ENOMEM, EPERM, EPROTO};
+    const unsigned call = atomic_fetch_add(&calls, 1);
+    if (call < sizeof errors / sizeof *errors) {
+        errno = errors[call];
+        return -1;
+    }
+    int (*real)(int, struct sockaddr *, socklen_t *, int) =
+        (int (*)(int, struct sockaddr *, socklen_t *, int))dlsym(RTLD_NEXT, "accept4");
+    return real(socket, peer, length, flags);
+}
+"""
+
+
+def test_connections_that_cannot_be_taken(server: RemoteServer, tmp_path: Path) -> None:
+    """A program that was short of descriptors or memory for a while still takes orders."""
+    (tmp_path / "failing.c").write_text(FAILING)
+    library = tmp_path / "failing.so"
+    command = ["cc", "-shared", "-fPIC", str(tmp_path / "failing.c"), "-o", str(library), "-ldl"]
+    subprocess.run(command, check=True)
+    program = Running(server, LD_PRELOAD=str(library))
+    program.order("fill first 2")
+    assert list(program.segments()) == [0]
     assert program.end() == 0
 
 
