@@ -16,6 +16,7 @@ from consort.board import image
 from consort.board.application import BoardRun, prepare_board, record_raw
 from consort.judge import judge
 from consort.model import load_system
+from consort.model.platform import load_platform
 from consort.record import RawRun
 from consort.run.options import Options, duration_of
 from effort import PATIENCE
@@ -41,6 +42,8 @@ def description(
     for cores in (target["cores"] for name, target in data.pop("targets", {}).items() if name == platform):
         data["platform"] = platform
         task["on"] = cores[task["on"]]
+    there = load_platform(ROOT / "platforms" / f"{data['platform']}.yaml").processors
+    task["wcet"] = {kind: figures for kind, figures in task["wcet"].items() if kind in there}
     if on:
         for key in ("master", "wcet", "dispatch", "on_miss"):
             task.pop(key, None)

@@ -2,7 +2,7 @@
 //
 // The clocks of a run's cores: the first core that releases tasks is the reference, and the others learn how
 // its clock stands to theirs, so that all count from one instant. At the end they ask again: how far the
-// clocks have drifted. The host states both (python/consort/board/clocks.py).
+// clocks have drifted. The host states both (python/consort/board/control_block.py).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class CoreClocks {
 
   public:
     using Exchange = ClockExchange<Access>;
-    static_assert(sizeof(Exchange::Shared) == 128, "python/consort/board/clocks.py reserves as much");
+    static_assert(sizeof(Exchange::Shared) == 128, "python/consort/board/control_block.py reserves as much");
     // The quickest of so many answers counts.
     static constexpr std::uint32_t rounds = 16;
 
