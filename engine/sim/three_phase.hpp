@@ -112,9 +112,8 @@ class ThreePhase {
             const Draw draw(settings_.seed, mine[t]);
             s.tasks[t] = {&task, mine[t], draw, Releases(release_rule(task), draw, settings_.arrival), 0};
         }
-        std::stable_sort(s.tasks.begin(), s.tasks.end(), [](const TaskState& a, const TaskState& b) {
-            return a.task->rank < b.task->rank;
-        });
+        std::stable_sort(s.tasks.begin(), s.tasks.end(),
+                         [](const TaskState& a, const TaskState& b) { return a.task->rank < b.task->rank; });
         until_ = until;
     }
 

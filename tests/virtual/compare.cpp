@@ -211,8 +211,8 @@ std::string to_string(const Case& c) {
     for (std::size_t i = 0; i < c.system.cores.size(); ++i) {
         const sim::Core& k = c.system.cores[i];
         s << "core " << i << ": policy " << static_cast<int>(k.policy) << " switch " << k.context_switch
-          << " keeps " << k.keeps << " by rank " << k.by_rank << " dma " << k.dma << " slot "
-          << k.slot << " at " << k.slot_phase << '\n';
+          << " keeps " << k.keeps << " by rank " << k.by_rank << " dma " << k.dma << " slot " << k.slot
+          << " at " << k.slot_phase << '\n';
     }
     for (std::size_t i = 0; i < c.system.dmas.size(); ++i) {
         s << "dma " << i << ": round robin " << c.system.dmas[i].round_robin << " round "

@@ -96,8 +96,8 @@ inline Features features_of(const Case& c) {
         has(Feature::non_preemptive, master.policy == sim::Policy::non_preemptive);
         has(Feature::edf, master.policy == sim::Policy::edf);
         for (const sim::Task& other : c.system.tasks) {
-            has(Feature::threshold, t.threshold && other.master == t.master && other.rank < t.rank &&
-                                        other.rank >= *t.threshold);
+            has(Feature::threshold,
+                t.threshold && other.master == t.master && other.rank < t.rank && other.rank >= *t.threshold);
         }
         has(Feature::worker, t.offloaded);
         if (core.policy == sim::Policy::three_phase) {

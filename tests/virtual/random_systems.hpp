@@ -51,7 +51,8 @@ inline void give_thresholds(sim::System& system, std::uint64_t seed) {
         }
         for (sim::Task& task : system.tasks) {
             if (task.master == c && !dice.one_in(4)) {
-                task.threshold = task.rank - std::min(task.rank, static_cast<std::uint32_t>(dice.between(0, 4)));
+                task.threshold =
+                    task.rank - std::min(task.rank, static_cast<std::uint32_t>(dice.between(0, 4)));
             }
         }
     }

@@ -110,8 +110,7 @@ template <class AccountOf, class CostOf>
         const Ticks at = account(i).may_begin(rule, round, now, wanted);
         if (at != now) {
             choice.look_again = at < choice.look_again ? at : choice.look_again;
-        } else if (choice.client == nobody ||
-                   account(i).share().rank < account(choice.client).share().rank) {
+        } else if (choice.client == nobody || account(i).share().rank < account(choice.client).share().rank) {
             choice.client = i;
         }
     }

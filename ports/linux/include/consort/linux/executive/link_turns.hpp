@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // When blocks arrive over a link in virtual time: the link serves its channels in turn, a block of each, one
-// after the other, and each takes what the platform says. As consort.simulate.recording, while the run goes on.
+// after the other, and each takes what the platform says. As consort.simulate.recording, while the run goes
+// on.
 #pragma once
 
 #include <algorithm>
