@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One end of a reliable link: frames go out with a sequence number and a CRC and stay in a buffer until the other end has
 // acknowledged them; what arrives is handed on once, in order, and only when its CRC was good.
-//
-// a receiver that sees a bad frame asks for a repetition (FrameNak) and ignores everything up to the next ResyncBeat. The sender goes
+// A receiver that sees a bad frame asks for a repetition (FrameNak) and ignores everything up to the next ResyncBeat. The sender goes
 // back to the oldest frame without acknowledgement on a request or when its time is over. What is framing and what is data the marks of the wire
 // say (wire_t), so data are never taken for a ResyncBeat, a header or a tail. When a link is up says consort_link_session. This module is wires:
 //   receiving  phy_rx -> deframer -> receiver (numbers, room) -> buffer -> rx_*
@@ -13,8 +12,7 @@
 // Throughput: a beat a cycle each way; a frame of U units is U + 1 beats.
 // Latency: from tx_valid_i to the first beat at phy_tx_o three cycles; from the last beat at phy_rx_i to rx_valid_o two.
 // Assumes: down_after_i is longer than a round trip of the wire and AckDelay or an eighth of it, whichever is less; both ends are of one version.
-// Held by: the exploration of all states of two of them at small sizes, with errors, cuts, pauses, one-side resets and unequal times, and fourteen
-// wrong versions (tests/rtl/test_explore.py); checkers of its streams in every simulation (rtl/check).
+// Held by: the exploration of two of them, small, with a wire's faults and fourteen wrong versions (tests/rtl/test_explore.py); checkers (rtl/check).
 module consort_link
   import consort_remote_pkg::*;
 #(

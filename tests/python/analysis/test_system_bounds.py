@@ -163,7 +163,7 @@ def cores(draw: st.DrawFn) -> tuple[str, int, list[dict[str, int]]]:
                 "jitter": draw(st.sampled_from((0, 0, 3))),
                 "suspension": draw(st.sampled_from((0, 0, 0, 4, 8))),
                 "stretches": draw(st.integers(1, 3)),
-                "priority": draw(st.integers(0, 3)),
+                "rank": draw(st.integers(0, 3)),
                 "offset": draw(st.integers(0, 20)),
             }
         )
@@ -188,8 +188,7 @@ def task_of(**fields: int | bool) -> Any:
 @given(cores(), st.integers(0, 2**32))
 def test_no_core_exceeds_its_bounds(core: tuple[str, int, list[dict[str, int]]], seed: int) -> None:
     policy, switch, rows = core
-    rows = sorted(rows, key=lambda row: -row["priority"])
-    levels = {p: i for i, p in enumerate(sorted({row["priority"] for row in rows}, reverse=True))}
+    rows = sorted(rows, key=lambda row: row["rank"])
     tasks = [
         UniTask(
             str(i),
@@ -197,7 +196,7 @@ def test_no_core_exceeds_its_bounds(core: tuple[str, int, list[dict[str, int]]],
             row["period"],
             row["deadline"],
             jitter=row["jitter"],
-            level=levels[row["priority"]],
+            level=row["rank"],
             suspension=row["suspension"],
             stretches=row["stretches"],
         )
@@ -241,7 +240,7 @@ def test_no_offloaded_system_exceeds_its_bounds(data: st.DataObject, seed: int) 
             }
             fields: dict[str, Any] = {
                 "master": m,
-                "priority": 10 - level,
+                "rank": level,
                 "period": t,
                 "deadline": t,
                 **waits,
