@@ -69,77 +69,45 @@ class Summary:
 
 def summarise(values: NDArray[Any], unit: str, provenance: str) -> Summary | None:
     """The summary of all values, or None where there are none (a summary of nothing has no minimum)."""
-    checked(provenance, field="provenance")
-    if values.size == 0:
-        return None
-    ordered = np.sort(values)
-    n = int(ordered.size)
-    smallest, *points, largest = ordered[[0, *_ranks(n), n - 1]].tolist()
-    infinite = 0
-    if not math.isfinite(smallest) or not math.isfinite(largest):
-        infinite = int(np.count_nonzero(np.isinf(ordered)))
-    return Summary(
-        n=n,
-        min=_finite(smallest),
-        mean=None if infinite else float(np.add.reduce(ordered, dtype=np.float64)) / n,
-        max=_finite(largest),
-        unit=unit,
-        provenance=provenance,
-        unserved=infinite,
-        **dict(zip(_PARTS, map(_finite, points), strict=True)),
-    )
-
-
-# Parts of more samples are sorted one by one: what a call costs is little beside it.
-_LARGE_PART = 1024
-# Whole numbers below this are exact as float64.
-_EXACT = 2.0**53
+    return summarise_parts(values, [values.size], unit, provenance)[0]
 
 
 def summarise_parts(
     values: NDArray[Any], sizes: Sequence[int], unit: str, provenance: str
 ) -> list[Summary | None]:
-    """The summary of each part of `values`, which lie one after the other and are `sizes` samples long.
-
-    As `summarise` has them, each figure to the bit. Parts of one length are sorted together: a record of
-    many tasks has thousands of short ones.
-    """
+    """The summary of each part of `values`, which lie one after the other and are `sizes` samples long."""
     checked(provenance, field="provenance")
+    ordered = values.copy()
     lengths = np.array(sizes, dtype=np.int64)
-    begins = np.cumsum(lengths) - lengths
+    ends = np.cumsum(lengths)
+    sums = []
+    for begin, end in pairwise([0, *ends.tolist()]):
+        part = ordered[begin:end]
+        part.sort()
+        sums.append(float(np.add.reduce(part, dtype=np.float64)))
     found: list[Summary | None] = [None] * lengths.size
-    for n in np.unique(lengths[lengths > 0]).tolist():
-        parts = np.flatnonzero(lengths == n)
-        block = values[begins[parts, None] + np.arange(n)] if n <= _LARGE_PART else None
-        if block is None or not _whole(block):
-            for part in parts.tolist():
-                begin = int(begins[part])
-                found[part] = summarise(values[begin : begin + n], unit, provenance)
-            continue
-        block.sort(axis=1)
-        means = np.add.reduce(block.astype(np.float64), axis=1) / n
-        ranks = [0, *_ranks(n), n - 1]
-        figures = block[:, ranks].astype(np.int64).tolist()
-        for part, mean, (smallest, *points, largest) in zip(
-            parts.tolist(), means.tolist(), figures, strict=True
-        ):
-            named = dict(zip(_PARTS, points, strict=True))
-            found[part] = Summary(
-                n=n, min=smallest, mean=mean, max=largest, unit=unit, provenance=provenance, **named
-            )
+    parts = np.flatnonzero(lengths)
+    if not parts.size:
+        return found
+    n = lengths[parts]
+    begins = ends[parts] - n
+    ranks = [0 * n, *(-(-n * share // 10_000) - 1 for share in _PARTS.values()), n - 1]
+    figures = ordered[begins + np.stack(ranks)].T.tolist()
+    infinite = np.add.reduceat(np.isinf(ordered), begins, dtype=np.int64).tolist()
+    for number, size, (smallest, *points, largest), unserved in zip(
+        parts.tolist(), n.tolist(), figures, infinite, strict=True
+    ):
+        found[number] = Summary(
+            n=size,
+            min=_finite(smallest),
+            mean=None if unserved else sums[number] / size,
+            max=_finite(largest),
+            unit=unit,
+            provenance=provenance,
+            unserved=unserved,
+            **dict(zip(_PARTS, map(_finite, points), strict=True)),
+        )
     return found
-
-
-def _whole(values: NDArray[Any]) -> bool:
-    """Says whether all of them are whole numbers that float64 and int64 have exactly."""
-    if values.dtype.kind in "iu":
-        return values.dtype.itemsize < 8 or bool((np.abs(values.astype(np.float64)) < _EXACT).all())
-    return bool(((np.abs(values) < _EXACT) & (np.trunc(values) == values)).all())
-
-
-def _ranks(n: int) -> list[int]:
-    """The positions of the quantiles among n samples in order."""
-    return [-(-n * part // 10_000) - 1 for part in _PARTS.values()]
 
 
 def _finite(value: Number) -> Number | None:
