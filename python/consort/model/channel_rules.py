@@ -9,9 +9,7 @@ from consort.base.errors import closest, nearest
 from consort.model.channel import Channel
 from consort.model.description import System
 from consort.model.document import Location
-from consort.model.quantities import Duration
 from consort.model.references import Problems, View, typed
-from consort.model.task import Task
 
 # Implementations that can hold the blocks of each kind; the first is the default.
 HOLDERS = {
@@ -70,6 +68,26 @@ def misspelt_in(view: View, system: System) -> set[str]:
                 elif not dot and name not in names and name not in others:
                     found |= {task, closest(name, [*names, *others]) or name}
     return found
+
+
+def second_writers(view: View, system: System) -> set[str]:
+    """The parts that write a channel which another one writes already."""
+    parts = {*system.tasks, *devices(view, system)}
+    found: set[str] = set()
+    for ends in ends_of(system)[0].values():
+        first, *more = ends
+        found |= set(more) if first in parts else set()
+    return found
+
+
+def unwritten(view: View, system: System) -> list[str]:
+    """The channels that nothing writes."""
+    writers, _ = ends_of(system)
+    return [
+        name
+        for name in free_channels(system)
+        if name not in writers and not view.wrong_within("channels", name, "from")
+    ]
 
 
 @typed
@@ -137,79 +155,13 @@ def _unknown(
         return None
     if name not in known and name not in sources:
         names = [one for one in known if "." not in one]
-        return f"there is no channel {name!r}; {nearest(name, [*names, *system.devices], 'channels')}"
+        hint = f"describe it, for example 'channels: {{{name}: {{kind: sporadic}}}}'"
+        if names or system.devices:
+            hint = nearest(name, [*names, *system.devices], "describe it under 'channels', or name one of")
+        return f"there is no channel {name!r}; {hint}"
     if name in known and name in sources:
         return f"{name!r} is a channel and a device; give one of them another name"
     return None
-
-
-@typed
-def _arrivals(view: View, system: System) -> Problems:
-    writers, readers = ends_of(system)
-    for name, task in system.tasks.items():
-        here: Location = ("tasks", name, "arrival")
-        channel = task.arrival
-        if channel is None:
-            continue
-        read = [one for one, ends in readers.items() if name in ends]
-        if channel not in read:
-            text = f"the task does not read {channel!r}; {nearest(channel, read, 'channels that it reads')}"
-            yield from view.say(here, text)
-        if task.period is not None:
-            text = "a periodic task is released by time; remove 'arrival', or write 'min_interarrival'"
-            yield from view.say(here, text, at_key=True)
-        elif any(writer not in system.tasks for writer in writers.get(channel, ())):
-            yield from _released_by_a_device(view, system, name, channel, list(readers.get(channel, ())))
-        elif (ring := _ring(system, writers, name))[:1] == [name]:
-            text = f"{' and '.join(map(repr, ring))} release one another, so that no job ever comes; write"
-            text += " 'period' for one of them"
-            yield from view.say(here, text)
-
-
-def _ring(system: System, writers: Ends, task: str) -> list[str]:
-    """The tasks that wait for one another's blocks, in the order of the description.
-
-    Empty where time releases one of them.
-    """
-    ring = [task]
-    while (arrival := system.tasks[ring[-1]].arrival) is not None:
-        writer = next(iter(writers.get(arrival, ())), None)
-        if writer == task:
-            return [name for name in system.tasks if name in ring]
-        if writer not in system.tasks or writer in ring:
-            break
-        ring.append(writer)
-    return []
-
-
-def _released_by_a_device(
-    view: View, system: System, task: str, channel: str, readers: Sequence[str]
-) -> Problems:
-    """A device's blocks come no closer than the task that they release says of its jobs."""
-    own = system.tasks[task].min_interarrival
-    given = system.channels[channel].min_interarrival if channel in system.channels else None
-    nearest_apart = system.messages_apart(channel, readers)
-    if own is None or nearest_apart is None:
-        return
-    if nearest_apart >= own:
-        yield from _closer_than_distances(view, system.tasks[task], task, channel, nearest_apart)
-        return
-    who = f"blocks of {channel!r} come {nearest_apart} apart"
-    if given is None:
-        who += ", as its fastest reader takes them"
-    text = (
-        f"{who}, and each releases a job; write {nearest_apart}, or 'min_interarrival: {own}' for the channel"
-    )
-    yield from view.say(("tasks", task, "min_interarrival"), text)
-
-
-def _closer_than_distances(view: View, task: Task, name: str, channel: str, apart: Duration) -> Problems:
-    for at, distance in enumerate(task.distances):
-        come = Duration((at + 1) * apart.picoseconds)
-        if distance > come:
-            text = f"{at + 2} blocks of {channel!r} come within {come}, and each releases a job; write"
-            text = f"{text} {come}, or have the channel's 'min_interarrival' be longer"
-            yield from view.say(("tasks", name, *task.place_of_distance(at)), text)
 
 
 @typed
@@ -227,10 +179,13 @@ def _both_ends(view: View, system: System) -> Problems:
             continue
         writers = list(all_writers.get(name, {}).items())
         for writer, place in writers[1:] if writers and writers[0][0] in parts else ():
-            text = (
-                f"{writers[0][0]!r} writes {name!r} already, and a channel has one writer; give {writer!r} a"
-            )
-            yield from view.say(place, f"{text} channel of its own")
+            text = f"{writers[0][0]!r} writes {name!r} already, and a channel has one writer; "
+            left = unwritten(view, system)
+            if left:
+                text += f"name {left[0]!r}, which nothing writes, or give {writer!r} a channel of its own"
+            else:
+                text += f"give {writer!r} a channel of its own"
+            yield from view.say(place, text)
         for reader, place in all_readers.get(name, {}).items():
             if writers and reader == writers[0][0]:
                 text = f"{reader!r} writes {name!r} and reads it; what a task keeps for itself is its state,"
@@ -245,14 +200,16 @@ def _unused(view: View, system: System) -> Problems:
         return
     if any(view.bindings_wrong(task) for task in system.tasks):
         return
-    writers, readers = ends_of(system)
+    _, readers = ends_of(system)
     misspelt = misspelt_in(view, system)
+    # A second writer of another channel is told of a channel that nothing writes.
+    lacking = [] if second_writers(view, system) else unwritten(view, system)
     for name in free_channels(system):
         offloaded = name in system.tasks and system.tasks[name].execution == "offloaded"
         here: Location = ("channels", name)
         if name in misspelt or offloaded:
             continue
-        if name not in writers and not view.wrong_within(*here, "from"):
+        if name in lacking:
             text = f"nothing writes {name!r}; add 'from: …', or name it under 'writes' of a task"
             yield from view.say(here, text, at_key=True)
         if name not in readers and not view.wrong_within(*here, "to"):
@@ -345,7 +302,6 @@ def _mailboxes(view: View, system: System) -> Problems:
 # No mode changes which tasks read and write a channel.
 CHANNEL_END_RULES = (_known_parts, _known_channels, _unused)
 CHANNEL_RULES = (
-    _arrivals,
     _both_ends,
     _kinds,
     _sizes,

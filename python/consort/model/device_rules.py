@@ -9,7 +9,7 @@ import csv
 
 from consort.base.errors import BadInput, nearest
 from consort.base.files import LARGEST_MODULE, LONGEST_HEADER, is_file, is_folder, names_in, read_bytes
-from consort.model.channel_rules import bindings, ends_of, free_channels, misspelt_in
+from consort.model.channel_rules import bindings, ends_of, free_channels, misspelt_in, unwritten
 from consort.model.description import System
 from consort.model.document import Location
 from consort.model.exclusions import excluded
@@ -116,8 +116,10 @@ def _parts(view: View, system: System) -> Problems:
                 device, dot, part = name.rpartition(".")
                 if not dot or device not in system.devices:
                     continue
-                form = system.devices[device].form
-                if form != "plant":
+                given = system.devices[device]
+                form = given.form
+                # A plant whose key is missing is said at the device.
+                if form != "plant" and not (form is None and given.period is not None):
                     what = "only described" if form is None else f"a {form}"
                     text = (
                         f"{part!r} would be a member of a plant, and {device!r} is {what}; write {device!r}"
@@ -162,10 +164,14 @@ def links_of_chains(view: View, system: System) -> Problems:
     }
     misspelt = misspelt_in(view, system)
     tasks = [task for task in system.tasks if task not in misspelt]
+    lacking = unwritten(view, system)
+    # Those whose channel lacks its writer, which is said there.
+    waiting = {reader for name in lacking for reader in readers.get(name, ())}
     for name, chain in system.chains.items():
         for index in range(1, len(chain.path)):
             first, second = chain.path[index - 1 : index + 1]
             known = first in tasks and second in tasks and second not in chain.path[:index]
+            known = known and second not in waiting
             if not known or (first, second) in ways:
                 continue
             remedy = "add one, or correct the path"
@@ -285,6 +291,12 @@ def _missing_columns(view: View, here: Location, given: FileInput) -> Problems:
         place = (*here, "columns", member)
         long = isinstance(column, Column)
         wanted.append(((*place, "column") if long else place, given.column(member).column))
+    lacking = [column for _, column in wanted if column not in header]
+    if len(lacking) == len(wanted) > 1:
+        text = f"{name!r} has none of the columns {', '.join(lacking)}; its first line is"
+        text += f" {first.strip()[:80]!r}; name the recording, or correct the columns"
+        yield from view.say((*here, "file"), text)
+        return
     for location, column in wanted:
         if column not in header:
             text = f"{name!r} has no column {column!r}; {nearest(column, header, 'columns')}"

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of the least distances between a task's releases."""
+"""Rules of a task's releases: the least distances between them, and the channel whose blocks release it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from consort.base.errors import nearest
+from consort.model.channel_rules import Ends, ends_of
 from consort.model.description import System
 from consort.model.document import Location
 from consort.model.exclusions import excluded
@@ -31,7 +35,8 @@ def distances_fit(view: View, system: System) -> Problems:
         if not 1 <= count <= MOST_DISTANCES or view.wrong_within(*place):
             continue
         yield from _in_order(view, name, task)
-        yield from _beside_the_period(view, name, task, place)
+        if all(distance.value for distance in task.distances):
+            yield from _beside_the_period(view, name, task, place)
         if task.execution == "three-phase":
             yield from view.say(place, excluded(key, "three-phase tasks", key=key), at_key=True)
         if system.modes:
@@ -78,3 +83,72 @@ def _beside_the_period(view: View, name: str, task: Task, place: Location) -> Pr
             yield from view.say(
                 place, f"{text} {more}, a shorter 'min_interarrival', or 'jitter'", at_key=True
             )
+
+
+@typed
+def arrivals_fit(view: View, system: System) -> Problems:
+    writers, readers = ends_of(system)
+    for name, task in system.tasks.items():
+        here: Location = ("tasks", name, "arrival")
+        channel = task.arrival
+        if channel is None:
+            continue
+        read = [one for one, ends in readers.items() if name in ends]
+        if channel not in read:
+            text = f"the task does not read {channel!r}; {nearest(channel, read, 'channels that it reads')}"
+            yield from view.say(here, text)
+        if task.period is not None:
+            text = "a periodic task is released by time; remove 'arrival', or write 'min_interarrival'"
+            yield from view.say(here, text, at_key=True)
+        elif any(writer not in system.tasks for writer in writers.get(channel, ())):
+            yield from _released_by_a_device(view, system, name, channel, list(readers.get(channel, ())))
+        elif (ring := _ring(system, writers, name))[:1] == [name]:
+            text = f"{' and '.join(map(repr, ring))} release one another, so that no job ever comes; write"
+            text += " 'period' for one of them"
+            yield from view.say(here, text)
+
+
+def _ring(system: System, writers: Ends, task: str) -> list[str]:
+    """The tasks that wait for one another's blocks, in the order of the description.
+
+    Empty where time releases one of them.
+    """
+    ring = [task]
+    while (arrival := system.tasks[ring[-1]].arrival) is not None:
+        writer = next(iter(writers.get(arrival, ())), None)
+        if writer == task:
+            return [name for name in system.tasks if name in ring]
+        if writer not in system.tasks or writer in ring:
+            break
+        ring.append(writer)
+    return []
+
+
+def _released_by_a_device(
+    view: View, system: System, task: str, channel: str, readers: Sequence[str]
+) -> Problems:
+    """A device's blocks come no closer than the task that they release says of its jobs."""
+    own = system.tasks[task].min_interarrival
+    given = system.channels[channel].min_interarrival if channel in system.channels else None
+    nearest_apart = system.messages_apart(channel, readers)
+    if own is None or nearest_apart is None:
+        return
+    if nearest_apart >= own:
+        yield from _closer_than_distances(view, system.tasks[task], task, channel, nearest_apart)
+        return
+    who = f"blocks of {channel!r} come {nearest_apart} apart"
+    if given is None:
+        who += ", as its fastest reader takes them"
+    text = (
+        f"{who}, and each releases a job; write {nearest_apart}, or 'min_interarrival: {own}' for the channel"
+    )
+    yield from view.say(("tasks", task, "min_interarrival"), text)
+
+
+def _closer_than_distances(view: View, task: Task, name: str, channel: str, apart: Duration) -> Problems:
+    for at, distance in enumerate(task.distances):
+        come = Duration((at + 1) * apart.picoseconds)
+        if distance > come:
+            text = f"{at + 2} blocks of {channel!r} come within {come}, and each releases a job; write"
+            text = f"{text} {come}, or have the channel's 'min_interarrival' be longer"
+            yield from view.say(("tasks", name, *task.place_of_distance(at)), text)

@@ -32,6 +32,7 @@ from consort.model.platform import Platform
 from consort.model.quantities import Duration
 from consort.model.references import Problems, View, typed
 from consort.model.sources import FileInput
+from consort.model.task import Task
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
 
 INTERVALS = ("period", "min_interarrival")
@@ -142,19 +143,27 @@ def _execution(view: View, system: System) -> Problems:
                 yield from view.say((*here, "master"), f"{text} 'execution: local'")
         if task.execution == "offloaded" or view.wrong_within(*here, "execution"):
             continue
-        lacks = {
-            "master": (task.master is not None, "master"),
-            "dispatch": (task.dispatch is not None, "master"),
-            "restart_worker": (task.restart_worker, "worker"),
-        }
-        for key, (given, lacked) in lacks.items():
-            if given:
-                text = f"a {task.execution} task has no {lacked}; remove {key!r}, or write"
-                yield from view.say((*here, key), f"{text} 'execution: offloaded'", at_key=True)
+        given = _of_an_offloaded_task(task)
+        ends = [f"{name}.{end}" for end in ("in", "out") if f"{name}.{end}" in system.channels]
+        if given:
+            text = f"a {task.execution} task has no master and no worker; write 'execution: offloaded', or"
+            text += f" remove {' and '.join(map(repr, given))}"
+            text += f", and the channels {' and '.join(map(repr, ends))}" if ends else ""
+            yield from view.say((*here, given[0]), text, at_key=True)
         if task.on_miss in ("local-fallback", "stop"):
             text = f"a {task.execution} task awaits no answer, and its output is written when its job ends,"
             text = f"{text} however late; remove 'on_miss', or write 'execution: offloaded'"
             yield from view.say((*here, "on_miss"), text, at_key=True)
+
+
+def _of_an_offloaded_task(task: Task) -> list[str]:
+    """The keys of a task that only an offloaded one has."""
+    there = {
+        "master": task.master is not None,
+        "dispatch": task.dispatch is not None,
+        "restart_worker": task.restart_worker,
+    }
+    return [key for key, given in there.items() if given]
 
 
 @typed
@@ -175,6 +184,8 @@ def _channel_names(view: View, system: System) -> Problems:
             text = f"{name!r} is no channel; channels are <task>.in and <task>.out of offloaded tasks"
             yield from view.say(here, f"{text}; {nearest(name, valid, 'channels')}", at_key=True)
         elif owner in system.tasks and not view.wrong_within("tasks", owner, "execution"):
+            if owner not in offloaded and _of_an_offloaded_task(system.tasks[owner]):
+                continue  # said at the task
             if owner not in offloaded:
                 text = f"the task {owner!r} is {system.tasks[owner].execution} and has no channels; remove"
                 text = f"{text} {name!r}, or write 'execution: offloaded' there"

@@ -10,7 +10,7 @@ from consort.base.errors import nearest
 from consort.model.base import group_of
 from consort.model.conflicts import THRESHOLD
 from consort.model.description import System
-from consort.model.distance_rules import distances_fit
+from consort.model.distance_rules import arrivals_fit, distances_fit
 from consort.model.document import Location
 from consort.model.exclusions import excluded
 from consort.model.figures import MODES, Cost, TimeByExecution, cost_on
@@ -59,7 +59,7 @@ def _cost_processors(view: View, system: System) -> Problems:
 def _costs(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         core = system.known_core(task.on)
-        if core is not None:
+        if core is not None and not _refused_there(system, task):
             yield from _cost_where_placed(view, name, task, core.name, core.processor_name)
         here: Location = ("tasks", name)
         if task.suspensions != 1 and task.self_suspension is None:
@@ -68,6 +68,12 @@ def _costs(view: View, system: System) -> Problems:
         if task.bcet is not None and task.wcet is None and not view.wrong_within(*here, "wcet"):
             text = "a task with a bcet needs a wcet; add 'wcet', or remove 'bcet'"
             yield from view.say((*here, "bcet"), text, at_key=True)
+
+
+def _refused_there(system: System, task: Task) -> bool:
+    """True for a three-phase task on a core without a scratchpad, which `_three_phase` says."""
+    core = system.known_core(task.on)
+    return task.execution == "three-phase" and core is not None and core.scratchpad is None
 
 
 def _cost_where_placed(view: View, name: str, task: Task, core: str, processor: str) -> Problems:
@@ -122,7 +128,11 @@ def _priorities(view: View, system: System) -> Problems:
                 text = excluded("a priority of several tasks", "tasks that are not local", **beside)
                 yield from view.say(("tasks", name, "priority"), text)
         bare = [
-            name for name in names if name not in given and not view.wrong_within("tasks", name, "priority")
+            name
+            for name in names
+            if name not in given
+            and not view.wrong_within("tasks", name, "priority")
+            and not _refused_there(system, tasks[name])
         ]
         if given and bare:
             text = f"the task has no priority, but {next(iter(given))!r} on {core!r} has; give a priority to"
@@ -305,6 +315,7 @@ TASK_RULES = (
     _costs,
     _sporadic,
     distances_fit,
+    arrivals_fit,
     _priorities,
     _scheduled_cores,
     _slots,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -47,6 +47,8 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
         details = error.errors(include_url=False)
         unknown = [detail for detail in details if detail["type"] == "extra_forbidden"][:MOST_PROBLEMS]
         misspelt = {_meant(model, detail) for detail in unknown}
+        pairs = _only_ones(details)
+        misspelt |= {(*place[:-1], key) for place, key in pairs.items()}
         for detail in details:
             # A key that is missing because it is misspelt is one fault, not two.
             if detail["type"] in _CONSEQUENCES or (detail["type"] == "missing" and detail["loc"] in misspelt):
@@ -63,10 +65,29 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
             if len(document.problems) >= MOST_PROBLEMS:
                 continue
             message, at_key = _message(model, detail, location, at_key)
+            lacking = pairs.get(detail["loc"])
+            if lacking is not None and "known keys: " in message:
+                owner = _owner(model, detail["loc"][:-1])
+                message = f"unknown key {location[-1]!r}, and {lacking!r} is missing; write"
+                message += f" {_example(owner, lacking)}"
             # A missing key is reported where it should stand: at the mapping that lacks it.
             place = location[:-1] if detail["type"] == "missing" else location
             document.problems.append(document.problem(place, message, at_key=at_key))
         return None, _refuse_empty(document, wrong)
+
+
+def _only_ones(details: Sequence[ErrorDetails]) -> dict[tuple[int | str, ...], str]:
+    """Unknown keys, each with the key that its mapping lacks, where each is the only one there."""
+    found: dict[tuple[int | str, ...], tuple[list[str], list[str]]] = {}
+    for detail in details:
+        if detail["type"] in ("extra_forbidden", "missing"):
+            *parent, key = detail["loc"]
+            found.setdefault(tuple(parent), ([], []))[detail["type"] == "missing"].append(str(key))
+    return {
+        (*parent, unknown[0]): missing[0]
+        for parent, (unknown, missing) in found.items()
+        if len(unknown) == len(missing) == 1
+    }
 
 
 def without(data: Any, places: Collection[Location]) -> Any:
