@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 
 from consort.base.errors import Held
 from consort.base.units import counted, html_table
+from consort.model.base import group_of
 from consort.model.quantities import Duration
 
 StepKind = Literal[
@@ -181,9 +182,29 @@ class Bound:
         return None if self.response is None or self.deadline is None else self.deadline - self.response
 
     @property
+    def lateness(self) -> Duration:
+        """How late a timer wakes the core, where that sleeps until releases: a part of the jitter."""
+        place = f"cores.{group_of(self.core)}.timer_lateness"
+        known = (Duration.parse(one.value) for one in self.figures if one.place == place)
+        return next(known, Duration(0))
+
+    def note_of(self, step: Step) -> str:
+        """The note of a step of its explanation; of a late release the figure that it rests on."""
+        if step.kind != "jitter" or not self.lateness.value:
+            return step.note
+        note = f"the core sleeps until then: timer_lateness {self.lateness}"
+        return f"{step.note}; {note}" if step.note else note
+
+    @property
     def parts(self) -> list[tuple[str, int]]:
         """The parts that it is made of, in words, with their lengths [ps]."""
-        return [(f"{step.kind}: {step.label}", step.length) for step in self.explanation]
+        return [(self._in_words(step), step.length) for step in self.explanation]
+
+    def _in_words(self, step: Step) -> str:
+        if step.kind == "own" and step.label == self.task:
+            return "its own execution"
+        note = self.note_of(step) if step.kind == "jitter" else ""
+        return f"{step.kind}: {step.label}" + (f" ({note})" if note else "")
 
     def verdict(self) -> str:
         """One line: the bounded quantity, its limit, and the amount by which it fails."""

@@ -346,7 +346,7 @@ def _explain(bounds: Sequence[Bound]) -> None:
             for head, side in (("from", "right"), ("length", "right"), ("what", "left"), ("note", "left")):
                 table.add_column(head, justify=side)  # type: ignore[arg-type]
             for step in bound.explanation:
-                table.add_row(in_words(step.start), in_words(step.length), step.label, step.note)
+                table.add_row(in_words(step.start), in_words(step.length), step.label, bound.note_of(step))
             console.print(table)
         for note in bound.notes:
             console.print(f"note: {note}", markup=False, highlight=False)

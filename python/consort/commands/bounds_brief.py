@@ -98,6 +98,8 @@ def _cause(bound: Bound, advice: Sequence[Advice]) -> str:
         return f"{bound.task}: {bound.notes[0] if bound.notes else 'the analysis found no bound'}{mended}"
     assert bound.deadline is not None
     late = f"{bound.task} may be late by {_us(bound.response - bound.deadline)}"
+    if bound.lateness.value >= bound.response - bound.deadline:
+        late += f", and its core, which sleeps, wakes late by up to {bound.lateness} (timer_lateness)"
     part = largest_part(bound.task, bound.response, bound.parts)
     return f"{late}{f'; {part}' if part else ''}{mended}"
 

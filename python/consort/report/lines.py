@@ -92,6 +92,8 @@ def largest_part(name: str, ps: int | None, parts: Sequence[tuple[str, int]]) ->
         return ""
     label, length = max(parts, key=lambda part: part[1])
     whole, share = microseconds(ps / 1000), microseconds(length / 1000)
+    if length == ps:
+        return f"the {whole} µs of {name} are all {label}"
     return f"of the {whole} µs of {name} the largest part is {share} µs, {label}"
 
 

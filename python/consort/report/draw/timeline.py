@@ -47,7 +47,8 @@ def draw_bound(bound: Bound) -> str:
         y = _TOP + row * _ROW
         width = max(1.0, step.length * scale)
         label = step.label if len(step.label) <= 38 else step.label[:37] + "…"
-        words = f"{step.label}: {in_words(step.length)}" + (f" ({step.note})" if step.note else "")
+        note = bound.note_of(step)
+        words = f"{step.label}: {in_words(step.length)}" + (f" ({note})" if note else "")
         lines += [
             f"<g><title>{escape(words)}</title>",
             f'<text x="{_LEFT - 8}" y="{y + 15}" text-anchor="end">{escape(label)}</text>',
