@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from consort.base.environment import throttled_ns
 from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE, STATUS, Ran
 
 Ticks = NDArray[np.int64]
+_Time = TypeVar("_Time", np.int64, np.float64)
 DISTURBED = EVENTS.index("disturbed")
 STOPPED, INTERRUPTED, WOKEN_LATE, TAKEN, RESTED = (
     CAUSES_OF_DISTURBANCE.index(cause)
@@ -276,25 +277,40 @@ def _recorded(
 
 
 def _late_wake_ups(jobs: NDArray[np.void], system: Ran, spans: _Spans, awaited: Ticks) -> Ticks:
-    """The time that each job that began late waited while its core was free, beyond what its bound counts
-    (`awaited`, by core) [ticks]; 0 for all others."""
+    """The time that each job that began late, or never, waited while its core was free, beyond what its bound
+    counts (`awaited`, by core) [ticks]; 0 for all others."""
     late = np.zeros(jobs.size, dtype=np.int64)
-    # A three-phase job waits for its slot by design.
-    timed = np.array([t.execution == "three-phase" for t in system.tasks])
+    # A three-phase job waits for its slot by design, and a job of a worker may wait for the one before.
+    timed = np.array([t.execution == "three-phase" for t in system.tasks])[jobs["task"]]
+    # A thread that spins records what kept it; one that slept through a whole period has its job alone.
+    asleep = np.array([core.time_base != "spin" for core in system.cores])[spans.core]
+    local = np.array([t.execution == "local" for t in system.tasks])[jobs["task"]]
+    skipped = asleep & local & (spans.start == 0) & ((jobs["status"] & STATUS["unserved"]) != 0)
     for core in range(len(system.cores)):
-        mine = np.flatnonzero((spans.core == core) & (spans.start > 0) & ~timed[jobs["task"]])
+        here = spans.core == core
+        begun = np.flatnonzero(here & (spans.start > 0) & ~timed)
+        mine = np.flatnonzero(here & ((spans.start > 0) | skipped) & ~timed)
         if not mine.size:
             continue
-        begin, end = merged(spans.start[mine], np.maximum(spans.finish[mine], spans.start[mine]))
-        waited = spans.start[mine] - spans.due[mine]
-        busy = covered(begin, end, spans.start[mine]) - covered(begin, end, spans.due[mine])
+        begin, end = merged(spans.start[begun], _ends(spans, begun))
+        until = np.where(spans.start[mine] > 0, spans.start[mine], spans.until[mine])
+        waited = until - spans.due[mine]
+        busy = covered(begin, end, until) - covered(begin, end, spans.due[mine])
         free = waited - busy
         most = np.maximum(spans.allowed[mine], awaited[core])
         late[mine] = np.where(free > most, free - awaited[core], 0)
     return late
 
 
-def merged(begin: Ticks, end: Ticks) -> tuple[Ticks, Ticks]:
+def _ends(spans: _Spans, begun: NDArray[np.int64]) -> Ticks:
+    """The end of each of these jobs of a core; of one that never ended, the start of the next one."""
+    start, finish = spans.start[begun], spans.finish[begun]
+    order = np.sort(start)
+    following = np.append(order, np.iinfo(np.int64).max)[np.searchsorted(order, start, side="right")]
+    return np.where(finish > 0, np.maximum(finish, start), following)
+
+
+def merged(begin: NDArray[_Time], end: NDArray[_Time]) -> tuple[NDArray[_Time], NDArray[_Time]]:
     """The union of intervals as intervals that neither overlap nor touch one another's inside."""
     if not begin.size:
         return begin, end
@@ -310,12 +326,12 @@ def _joined(*intervals: tuple[Ticks, Ticks]) -> tuple[Ticks, Ticks]:
     return np.concatenate([i[0] for i in intervals]), np.concatenate([i[1] for i in intervals])
 
 
-def covered(begin: Ticks, end: Ticks, at: Ticks) -> Ticks:
+def covered(begin: NDArray[_Time], end: NDArray[_Time], at: NDArray[_Time]) -> NDArray[_Time]:
     """The part of the time before each instant that the (merged) intervals cover."""
     total = np.append(0, np.cumsum(end - begin))
     before = np.searchsorted(begin, at, side="right")
     # The last interval that began may not have ended.
-    covered: Ticks = total[before]
+    covered: NDArray[_Time] = total[before]
     if begin.size:
         covered = covered - np.where(before > 0, np.maximum(end[np.maximum(before - 1, 0)] - at, 0), 0)
     return covered

@@ -23,11 +23,10 @@ from consort.judge.disturbance import (
     STOPPED,
     TAKEN,
     covered,
-    due,
-    lateness_ns,
     merged,
     touched,
 )
+from consort.judge.lateness import Taken, too_late
 from consort.judge.samples import Samples
 from consort.judge.verdict import Bounds
 from consort.record.ran import EVENTS, NONE, STATUS, executes_ns
@@ -339,48 +338,27 @@ def _alone(samples: Samples) -> Mask:
 
 
 def _slow(samples: Samples, watched: _Watched, limits: Bounds, interrupt_ns: float, host_ns: float) -> Mask:
-    """Jobs of cores of one task, above their bound or deadline without what the machine took of their time:
-    what was seen, and so much in each interrupt, and unseen in each job that was interrupted.
+    """Jobs above their bound or deadline without what the machine took of their core: what was seen, and so
+    much in each interrupt, and unseen in each job that was interrupted."""
 
-    Where a core has several tasks, what the machine takes lets further jobs of the others come between.
-    """
-    jobs, system = samples.jobs, samples.system
-    slow: Mask = np.zeros(jobs.size, dtype=np.bool_)
-    interrupted = watched.interrupted(np.zeros(jobs.size, dtype=np.bool_))
-    for core, late_ns in zip(system.cores, lateness_ns(system), strict=True):
-        if len(core.tasks) != 1 or core.serves or core.supply is not None:
-            continue
-        if core.tasks[0] not in system.task_names:
-            # It rests in this mode.
-            continue
-        number = samples.number(core.tasks[0])
-        facts = system.tasks[number]
-        if facts.execution != "local" or facts.arrival is not None or facts.self_suspension_ps:
-            continue
-        rows = samples.rows_of(number)
-        rows = rows[(jobs["start"][rows] > 0) & (jobs["finish"][rows] > 0)]
-        if not rows.size:
-            continue
-        begin, end = jobs["start"][rows].astype(np.int64), jobs["finish"][rows].astype(np.int64)
-        ready = due(jobs[rows], system, samples.ticks_per_ns)
-        free = np.maximum(ready, np.append(ready[0], end[:-1]))
-        kept = np.maximum(samples.ns(begin - free) - late_ns, 0.0)
-        event = watched.master_event[rows]
-        lasted = samples.ns(end - begin)
-        inside = samples.ns(watched.off[event]) + watched.may_have_taken(lasted, interrupt_ns) + host_ns
-        kept += np.where(event >= 0, inside, 0.0)
-        # Of a job that something came into nobody knows what it took where its CPU time was not recorded.
-        unknown = ((event >= 0) & ~watched.known[event]) | ((event < 0) & interrupted[rows])
-        idle = np.flatnonzero(np.append(True, ready[1:] >= end[:-1]))
-        since = idle[np.searchsorted(idle, np.arange(rows.size), side="right") - 1]
-        taken = kept.cumsum()
-        taken -= (taken - kept)[since]
-        asked = unknown.cumsum()
-        asked -= (asked - unknown)[since]
-        bound = limits.bound(facts.name, "response").ns
-        most = min(system.ns(facts.deadline_ps), np.inf if bound is None else bound * system.facts.time_scale)
-        slow[rows] = (asked == 0) & (samples.response[rows] - taken > most * (1 + 1e-9))
-    return slow
+    def taken_on(core: int) -> Taken:
+        jobs, others = samples.jobs, watched.others
+        begin, end = jobs["start"].astype(np.int64), jobs["finish"].astype(np.int64)
+        had = others.event >= 0
+        until = np.where(had, watched.end[others.event] if had.any() else 0, end)
+        inside, count = _inside(watched, until, [core])
+        event = watched.master_event
+        # Threads are switched in the machine's time here: nobody knows better.
+        switched = others.count * round(USUAL_NS * samples.ticks_per_ns)
+        off = np.where(had, others.stolen + switched, watched.off[event])
+        own = samples.ns(np.maximum(end - begin - inside, 0))
+        seen = samples.ns(off) + watched.may_have_taken(own, interrupt_ns) + host_ns
+        hit = had | (event >= 0)
+        nobody = ~had & (((event >= 0) & ~watched.known[event]) | (count > 0))
+        nobody |= ~hit & watched.interrupted(np.zeros(jobs.size, dtype=np.bool_))
+        return Taken(np.maximum(own - samples.ns(off), 0.0), np.where(hit, seen, 0.0), nobody)
+
+    return too_late(samples, limits, taken_on)
 
 
 def _unanswered(samples: Samples, watched: _Watched, wcet: NDArray[np.float64], overran: Mask) -> Mask:

@@ -27,13 +27,17 @@ LATENESS = 3 * MS
 @dataclass(frozen=True)
 class Planted:
     """By job: how long its step executes beyond the WCET [ns], how long its thread spins after its step, and
-    how late its core wakes for it. When the worker dies, and is back [ns]."""
+    how late its core wakes for it. When the worker dies, and is back [ns].
+
+    Of a core of several tasks: `wakes`: by how much a job's wake-up is lost although its core is there;
+    `keeps`: the jobs that nobody preempts."""
 
     overruns: dict[int, int]
     died: int | None = None
     back: int | None = None
     stalls: Mapping[int, int] = field(default_factory=dict)
     wakes: Mapping[int, int] = field(default_factory=dict)
+    keeps: frozenset[int] = frozenset()
 
 
 NOTHING = Planted({})
@@ -169,8 +173,11 @@ class _Pending:
     task: str
     seq: int
     release: int
+    awake: int
     key: tuple[int, int]
     left: int
+    stall: int = 0
+    keeps: bool = False
     since: int = -1
     start: int = 0
     cpu: int = 0
@@ -210,8 +217,12 @@ def shared_system(
             executes = draw.randint(one["wcet"] // 2, one["wcet"] - 20 * US)
             executes = executes if over is None else one["wcet"] + over
             key = (release + one["period"], rank) if edf else (rank, release)
-            to_come.append(_Pending(name, seq, release, key, executes + _BEFORE + _AFTER))
-    to_come.sort(key=lambda job: (job.release, job.key))
+            mine = planted.get(name, NOTHING)
+            stall, keeps = mine.stalls.get(seq, 0), seq in mine.keeps
+            left = executes + stall + _BEFORE + _AFTER
+            awake = release + mine.wakes.get(seq, 0)
+            to_come.append(_Pending(name, seq, release, awake, key, left, stall, keeps))
+    to_come.sort(key=lambda job: (job.awake, job.key))
     others = [*machine.hog, *hogs]
     taken = sorted([(*tick, False) for tick in machine.ticks] + [(*one, True) for one in others])
     _serve(recording, tasks, to_come, taken)
@@ -228,10 +239,10 @@ def _serve(
     ready: list[_Pending] = []
     now = 0
     while to_come or ready:
-        while to_come and to_come[0].release <= now:
+        while to_come and to_come[0].awake <= now:
             ready.append(to_come.pop(0))
         if not ready:
-            now = to_come[0].release
+            now = to_come[0].awake
             continue
         if taken and taken[0][0] < now:
             # It began while nothing ran.
@@ -247,8 +258,10 @@ def _serve(
             job.since, job.start = now, now + _BEFORE
             for other in ready:
                 other.others |= other.since >= 0 and other is not job
+            if job.keeps:
+                job.key = (-1, 0)
         event = now + job.left
-        for next_ in (taken[0][0] if taken else event, to_come[0].release if to_come else event):
+        for next_ in (taken[0][0] if taken else event, to_come[0].awake if to_come else event):
             event = max(now, min(event, next_))
         ran = event - now
         if not job.cpu and ran < _BEFORE:
@@ -267,7 +280,7 @@ def _serve(
 def _ended(recording: Recording, job: _Pending, now: int) -> None:
     finish = now - _AFTER
     times = (job.start - job.release, finish - job.release)
-    recording.job(job.task, job.seq, *times)
+    recording.job(job.task, job.seq, *times, compute=finish - job.start - job.stall)
     if job.others:
         recording.event(PREEMPTED, now, now - job.since - job.cpu, task=job.task, core="m0")
     elif job.hit:

@@ -30,7 +30,7 @@ from machine_model import (
     offloaded_system,
     shared_system,
 )
-from system_recording import Recording
+from system_recording import T0, Recording
 
 MACHINE = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000, "machine": "x86_64"}
 FACTORS = (0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 13, 20)
@@ -167,17 +167,22 @@ SHARED: tuple[dict[str, dict[str, int]], ...] = (
 LENGTH = 1_200 * MS
 
 
-def judged_shared(
-    recording: Recording, tasks: dict[str, dict[str, int]], folder: Path, *, edf: bool
-) -> Verdict:
-    """Held to bounds with the lateness of their core; under EDF to the deadlines."""
-    bounds = []
+def limits_of(tasks: dict[str, dict[str, int]], *, edf: bool) -> dict[str, int]:
+    """Bounds with the lateness of their core; under EDF the deadlines."""
+    found = {}
     for name, one in tasks.items():
         more_urgent = list(tasks.values())[: list(tasks).index(name)]
         busy = one["wcet"]
         for _ in range(20):
             busy = one["wcet"] + sum(-(-busy // other["period"]) * other["wcet"] for other in more_urgent)
-        bounds.append(Limit(name, "response", one["period"] if edf else busy + LATENESS, "theorem 1"))
+        found[name] = one["period"] if edf else busy + LATENESS
+    return found
+
+
+def judged_shared(
+    recording: Recording, tasks: dict[str, dict[str, int]], folder: Path, *, edf: bool
+) -> Verdict:
+    bounds = [Limit(name, "response", ns, "theorem 1") for name, ns in limits_of(tasks, edf=edf).items()]
     wcets = {name: one["wcet"] for name, one in tasks.items()}
     return judge(recording.write(folder), Bounds(tuple(bounds), wcets=wcets), environment=MACHINE)
 
@@ -217,6 +222,66 @@ def test_no_correct_task_among_others_is_said_not_to_hold(
         assert verdict.ok != "not held", (seed, verdict.summary)
         words.append(verdict.ok)
     assert words.count("held") > len(words) // 2
+
+
+def hogs_of(draw: random.Random) -> list[tuple[int, int]]:
+    """Long absences of a core, in half of the recordings."""
+    many = draw.choice([0, 0, 0, 1, 2, 5])
+    return sorted((draw.randrange(LENGTH), draw.randint(1 * MS, 15 * MS)) for _ in range(many))
+
+
+def delayed(kind: str, draw: random.Random, tasks: dict[str, dict[str, int]]) -> dict[str, Planted]:
+    """Delays that are no overruns: a thread goes on after its step, or is not preempted meanwhile."""
+    name = draw.choice(list(tasks) if kind == "after its step" else list(tasks)[1:])
+    jobs = draw.sample(range(1, LENGTH // tasks[name]["period"] - 1), draw.choice([1, 1, 3]))
+    stalls = dict.fromkeys(jobs, draw.randint(1 * MS, 20 * MS))
+    return {name: Planted({}, stalls=stalls, keeps=frozenset(jobs if kind == "keeps the core" else ()))}
+
+
+def late_for_certain(
+    recording: Recording, tasks: dict[str, dict[str, int]], hogs: list[tuple[int, int]], *, edf: bool
+) -> bool:
+    """Says whether a job was later than all that the machine took in the 60 ms before its end, with a
+    seventh of its response for interrupts and what came between."""
+    limits = limits_of(tasks, edf=edf)
+    for job in recording.rows:
+        name = list(tasks)[job["task"]]
+        response = job["finish"] - job["release"]
+        end = job["finish"] - T0
+        taken = sum(max(0, min(at + lasts, end) - max(at, end - 60 * MS)) for at, lasts in hogs)
+        limit = min(limits[name], tasks[name]["period"])
+        if job["finish"] and response - limit > taken + 0.15 * (response + limit):
+            return True
+    return False
+
+
+@pytest.mark.representative
+@pytest.mark.parametrize("kind", ["after its step", "keeps the core"])
+def test_no_task_among_others_that_is_late_without_the_machine_is_held(tmp_path: Path, kind: str) -> None:
+    certain = 0
+    for number in range(examples(60)):
+        draw = random.Random(number)
+        tasks, edf = draw.choice(SHARED), draw.random() < 0.5
+        planted, hogs = delayed(kind, draw, tasks), hogs_of(draw)
+        recording = shared_system(number, tasks, planted, LENGTH, edf=edf, hogs=hogs)
+        verdict = judged_shared(recording, tasks, tmp_path / str(number), edf=edf)
+        if late_for_certain(recording, tasks, hogs, edf=edf):
+            certain += 1
+            assert verdict.ok == "not held", (number, planted, hogs, verdict.summary)
+    assert certain
+
+
+def test_no_correct_task_among_others_is_blamed_for_long_absences(tmp_path: Path) -> None:
+    """Nor for a job that was never served, as its thread was not woken in its whole period."""
+    unserved = 0
+    for number in range(examples(60)):
+        draw = random.Random(number)
+        tasks, edf = draw.choice(SHARED), draw.random() < 0.5
+        recording = shared_system(number, tasks, {}, LENGTH, edf=edf, hogs=hogs_of(draw))
+        unserved += sum(not job["finish"] for job in recording.rows)
+        verdict = judged_shared(recording, tasks, tmp_path / str(number), edf=edf)
+        assert verdict.ok != "not held", (number, verdict.summary)
+    assert unserved
 
 
 def test_what_the_machine_takes_of_a_preempted_job_is_subtracted(tmp_path: Path) -> None:
