@@ -16,7 +16,7 @@ from consort.analysis.offload import ROUNDS, Master, taken_apart, together, wait
 from consort.analysis.offload_costs import messages
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.unitask import UniTask
-from consort.model.figures import Sharing
+from consort.model.sharing import Sharing
 from consort.plan import Plan
 from consort.plan.sharing import PlannedClient, PlannedRequest
 

@@ -89,6 +89,8 @@ class Figures:
         self.plan = plan
         self.platform = plan.platform
         self._known = plan.figures
+        self._used: dict[str, Used] = {}
+        self._accesses: dict[tuple[str, int, str, bool], Cost] = {}
 
     def _lack(self, place: str, what: str) -> Cost:
         if self.lacking is None:
@@ -98,9 +100,11 @@ class Figures:
 
     def used(self, place: str) -> Used:
         """The figure at a place, which is there."""
-        value, source = self._known[place]
-        kind, text = (UNSOURCED, "") if source is None else (source.kind, source.source)
-        return Used(place, str(value), kind, text)
+        if place not in self._used:
+            value, source = self._known[place]
+            kind, text = (UNSOURCED, "") if source is None else (source.kind, source.source)
+            self._used[place] = Used(place, str(value), kind, text)
+        return self._used[place]
 
     def time(self, place: str) -> Cost:
         """The figure at a place, which is there, as a time."""
@@ -226,6 +230,9 @@ class Figures:
 
     def access(self, memory: str, size: int, processor: str, *, loaded: bool = True) -> Cost:
         """One access to `size` bytes from a kind of processor, under load where that has figures."""
+        asked = (memory, size, processor, loaded)
+        if asked in self._accesses:
+            return self._accesses[asked]
         described = self.platform.memories[memory]
         here = f"memories.{memory}.access"
         what = f"an access of {processor} to {memory}"
@@ -243,7 +250,9 @@ class Figures:
             return self._lack(f"{here}.per_byte", f"each byte of {what}")
         time = figures.picoseconds(size)
         assert time is not None
-        return Cost(time, tuple(self.used(f"{here}.{key}") for key in keys))
+        found = Cost(time, tuple(self.used(f"{here}.{key}") for key in keys))
+        self._accesses[asked] = found
+        return found
 
     def transfer(self, link: str, size: int) -> Cost:
         """One transfer of `size` bytes over a link, with nothing else on it."""

@@ -11,7 +11,8 @@ from consort.base.errors import BadDescription, BadInput, nearest
 from consort.base.toolchain.builds import need_source_tree, source_tree
 from consort.base.toolchain.compiler import PROCESSES
 from consort.board.description import BoardSpec, CoreSpec, KernelSpec, MemoryRange
-from consort.model.document import Document, Location, read_document
+from consort.model.document import Document, Location
+from consort.model.reading import read_document
 from consort.model.validate import validate
 
 FILE = "board.yaml"

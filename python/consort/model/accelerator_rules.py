@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from consort.base.errors import nearest
 from consort.model.description import System
-from consort.model.document import Location
+from consort.model.document import Location, Problems, View
 from consort.model.exclusions import excluded
-from consort.model.figures import Accelerator, Client, cost_on
-from consort.model.references import Problems, View, typed
+from consort.model.figures import cost_on
+from consort.model.sharing import Accelerator, Client
 
 # The keys of a client, by arbitration.
 GIVEN = {"fixed-priority": ("priority",), "tdma": ("slot",), "budget": ("priority", "budget", "period")}
@@ -22,7 +22,6 @@ EXAMPLES = {
 Asked = dict[str, list[str]]
 
 
-@typed
 def check_accelerators(view: View, system: System) -> Problems:
     asked: dict[str, Asked] = {name: {} for name in system.accelerators}
     for task in system.tasks:
@@ -159,7 +158,6 @@ def _fits(view: View, here: Location, given: Accelerator, client: Client, operat
             break
 
 
-@typed
 def check_resources(view: View, system: System) -> Problems:
     known = view.names("resources")
     for name, task in system.tasks.items():
@@ -180,7 +178,6 @@ def check_resources(view: View, system: System) -> Problems:
                 yield from view.say((*here, "length"), text)
 
 
-@typed
 def check_unused_resources(view: View, system: System) -> Problems:
     """Each resource has a user; in a mode its users may all rest."""
     if any(view.wrong_within("tasks", task, "sections") for task in view.names("tasks")):
@@ -192,7 +189,6 @@ def check_unused_resources(view: View, system: System) -> Problems:
             yield from view.say(("resources", name), text, at_key=True)
 
 
-@typed
 def check_caches(view: View, system: System) -> Problems:
     """Checks that the keys of caches fit them, and that they are on cores with tasks."""
     for name, scheduling in system.scheduling.items():
@@ -213,7 +209,6 @@ def check_caches(view: View, system: System) -> Problems:
             yield from view.say(here, f"{text} remove 'cache_sets'", at_key=True)
 
 
-@typed
 def check_bandwidth(view: View, system: System) -> Problems:
     """A budget has a period, and times of accesses; accesses are counted where there is a budget."""
     for name, scheduling in system.scheduling.items():

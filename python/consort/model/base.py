@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -67,8 +67,13 @@ class TextValue:
         if isinstance(value, cls):
             return value
         if not isinstance(value, str):
-            raise WrongValue(f"{kind_of(value)} is no {cls.what}; write for example {cls.examples[0]}")
+            raise WrongValue(cls.no_text(value))
         return cls.parse(value)
+
+    @classmethod
+    def no_text(cls, value: object) -> str:
+        """The message about a value that is no text."""
+        return f"{kind_of(value)} is no {cls.what}; write for example {cls.examples[0]}"
 
     @classmethod
     def _validate(cls, value: object) -> Self:
@@ -143,34 +148,17 @@ def _version(value: Any) -> Any:
 Version = Annotated[Literal[1], BeforeValidator(_version)]
 
 
-T = TypeVar("T")
-
-
-class Once(Generic[T]):
-    """A holder of a result that is gathered from a part of a description once, and again from another part.
-
-    It says nothing that the part does not: descriptions are equal whether or not it was asked for.
-    """
-
-    def __init__(self) -> None:
-        self._part: object = None
-        self._found: T | None = None
-
-    def of(self, part: object, gather: Callable[[], T]) -> T:
-        if self._found is None or self._part is not part:
-            self._part, self._found = part, gather()
-        return self._found
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Once)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 class Described(BaseModel):
     """A part of a description: unknown keys are errors, nothing is coerced, nothing changes once read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=False)
+
+    def __copy__(self) -> Self:
+        """A copy that gathers anew what was gathered once (`cached_property`): it may get other parts."""
+        copied = super().__copy__()
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            del vars(copied)[name]
+        return copied
 
     def to_given(self) -> dict[str, Any]:
         """The part without what was left out of it, as plain data."""

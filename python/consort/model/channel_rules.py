@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from consort.base.errors import closest, nearest
 from consort.model.channel import Channel
 from consort.model.description import System
-from consort.model.document import Location
-from consort.model.references import Problems, View, typed
+from consort.model.document import Location, Problems, View
 
 # Implementations that can hold the blocks of each kind; the first is the default.
 HOLDERS = {
@@ -90,9 +89,8 @@ def unwritten(view: View, system: System) -> list[str]:
     ]
 
 
-@typed
 def _known_parts(view: View, system: System) -> Problems:
-    if view.misspelt("devices"):
+    if view.misspelt(system, "devices"):
         return
     tasks, sources = dict.fromkeys(view.names("tasks")), devices(view, system)
     known = [*tasks, *sources]
@@ -121,10 +119,9 @@ def _known_parts(view: View, system: System) -> Problems:
             yield from view.say(("devices", name), text, at_key=True)
 
 
-@typed
 def _known_channels(view: View, system: System) -> Problems:
     # Of a section that is misspelt no name is known.
-    if ("channels",) in view.wrong or view.misspelt("channels") or view.misspelt("devices"):
+    if ("channels",) in view.wrong or view.misspelt(system, "channels") or view.misspelt(system, "devices"):
         return
     known = dict.fromkeys(view.names("channels"))
     sources = devices(view, system)
@@ -164,7 +161,6 @@ def _unknown(
     return None
 
 
-@typed
 def _both_ends(view: View, system: System) -> Problems:
     parts = {*system.tasks, *devices(view, system)}
     all_writers, all_readers = ends_of(system)
@@ -192,7 +188,6 @@ def _both_ends(view: View, system: System) -> Problems:
                 yield from view.say(place, f"{text} name another reader")
 
 
-@typed
 def _unused(view: View, system: System) -> Problems:
     """Each channel has a writer and a reader; in a mode they may all rest."""
     # The reads and writes of a part that is taken out are unknown.
@@ -217,7 +212,6 @@ def _unused(view: View, system: System) -> Problems:
             yield from view.say(here, text, at_key=True)
 
 
-@typed
 def _kinds(view: View, system: System) -> Problems:
     for name, channel in system.channels.items():
         here: Location = ("channels", name)
@@ -256,7 +250,6 @@ def _subscription(view: View, system: System, here: Location, channel: Channel) 
         yield from view.say((*here, "from"), f"{text}; {hint}")
 
 
-@typed
 def _sizes(view: View, system: System) -> Problems:
     for name, channel in system.channels.items():
         here: Location = ("channels", name, "size")
@@ -272,7 +265,6 @@ def _sizes(view: View, system: System) -> Problems:
             yield from view.say(here, text)
 
 
-@typed
 def _mailboxes(view: View, system: System) -> Problems:
     """Each block of a mailbox is taken out before the next is put in: one reader, which is as fast."""
     all_writers, all_readers = ends_of(system)

@@ -578,7 +578,7 @@ def refused(system: System) -> Iterator[tuple[OnCore, Location, str, bool]]:
 
     They come in the order of the rows.
     """
-    found = [(core, *one) for core in system.on_cores() for one in _found(core, _REFUSED)]
+    found = [(core, *one) for core in system.on_cores for one in _found(core, _REFUSED)]
     for core, place, use, text in sorted(found, key=lambda one: one[1]):
         yield core, use.place, text, ROWS[place].at_key or use.at_key
 
@@ -587,7 +587,7 @@ def unbounded(system: System) -> dict[str, tuple[str, ...]]:
     """Reasons that nothing on a core has a bound, by core."""
     found = {
         core.name: tuple(f"{spell(use.place)}: {text}" for _, use, text in _found(core, _ROWS_OF))
-        for core in system.on_cores()
+        for core in system.on_cores
     }
     return {core: reasons for core, reasons in found.items() if reasons}
 

@@ -8,12 +8,13 @@ A new part of a description is a new model of this package, with its cross-field
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr
 
-from consort.model.base import CoreOrGroup, Name, NonEmpty, Once, Version, group_of
+from consort.model.base import CoreOrGroup, Name, NonEmpty, Version, group_of
 from consort.model.channel import (
     CONFIGURATIONS,
     DEFAULT_MEMORY,
@@ -23,14 +24,15 @@ from consort.model.channel import (
     takes_several,
 )
 from consort.model.conflicts import OnCore, cores_of
-from consort.model.document import Document, Location, read_document
+from consort.model.document import Document, Location
 from consort.model.emit import as_html, in_a_line, write_yaml
-from consort.model.figures import Accelerator, Provenance, Sourced
+from consort.model.figures import Provenance, Sourced, figures_in
 from consort.model.mode import Mode, ModeChanges, Run, Target, offloaded_anywhere, overridden, place_in
-from consort.model.platform import Core, Device, Platform, figures_in
+from consort.model.platform import Core, Device, Platform
 from consort.model.quantities import Duration
+from consort.model.reading import read_document
 from consort.model.references import StepReference
-from consort.model.sharing import Resource, Scheduling
+from consort.model.sharing import Accelerator, Resource, Scheduling
 from consort.model.sources import SystemDevice
 from consort.model.task import Task
 
@@ -88,11 +90,8 @@ class System(Sourced):
     )
 
     _file: Path | None = PrivateAttr(default=None)
-    _document: Once[Document] = PrivateAttr(default_factory=Once)
+    _document: Document | None = PrivateAttr(default=None)
     _platform: Platform | None = PrivateAttr(default=None)
-    _ends: Once[tuple[dict[str, str], dict[str, list[str]]]] = PrivateAttr(default_factory=Once)
-    _on_cores: Once[list[OnCore]] = PrivateAttr(default_factory=Once)
-    _at: Once[dict[str, dict[str, Task]]] = PrivateAttr(default_factory=Once)
 
     def __repr__(self) -> str:
         return f"<System {in_a_line(self)}>"
@@ -111,10 +110,10 @@ class System(Sourced):
     @property
     def document(self) -> Document:
         """The file as it was read, for the places of problems; without places where there is no file."""
-        file = self.file
-        return self._document.of(
-            file, lambda: read_document(file) if file.is_file() else Document.of_data({}, file)
-        )
+        if self._document is None:
+            there = self.file.is_file()
+            self._document = read_document(self.file) if there else Document.of_data({}, self.file)
+        return self._document
 
     @property
     def platform_description(self) -> Platform:
@@ -173,9 +172,10 @@ class System(Sourced):
         platform = self._platform
         return None if platform is None else platform.known_core(name)
 
+    @cached_property
     def on_cores(self) -> list[OnCore]:
         """Each core, with its uses of the features that exclude each other."""
-        return self._on_cores.of(self, lambda: cores_of(self))
+        return cores_of(self)
 
     def wcet(self, task: str) -> Duration | None:
         """The worst-case execution time of a task where it is placed, as it is executed."""
@@ -186,8 +186,9 @@ class System(Sourced):
 
     def tasks_at(self, core: str) -> Mapping[str, Task]:
         """The tasks that a core computes or releases, in the order of the description."""
-        return self._at.of(self.tasks, self._by_core).get(core, {})
+        return self._by_core.get(core, {})
 
+    @cached_property
     def _by_core(self) -> dict[str, dict[str, Task]]:
         found: dict[str, dict[str, Task]] = {}
         for name, task in self.tasks.items():
@@ -203,11 +204,21 @@ class System(Sourced):
 
     def priorities(self, core: str) -> dict[str, int]:
         """The priority of each task that a core computes or releases: as given, else by deadline."""
-        tasks = self.tasks_at(core)
-        if any(task.priority is not None for task in tasks.values()):
-            return {name: task.priority or 0 for name, task in tasks.items()}
-        order = sorted(tasks, key=lambda name: tasks[name].deadline)
-        return {name: len(order) - place for place, name in enumerate(order)}
+        found = self._priorities.get(core)
+        if found is None:
+            tasks = self.tasks_at(core)
+            if any(task.priority is not None for task in tasks.values()):
+                found = {name: task.priority or 0 for name, task in tasks.items()}
+            else:
+                order = sorted(tasks, key=lambda name: tasks[name].deadline)
+                found = {name: len(order) - place for place, name in enumerate(order)}
+            self._priorities[core] = found
+        return found
+
+    @cached_property
+    def _priorities(self) -> dict[str, dict[str, int]]:
+        """Those on the cores that were asked for."""
+        return {}
 
     def sleeps(self, core: str, released: Collection[str]) -> bool:
         """True if a core that releases these tasks sleeps until they come, and so wakes late.
@@ -229,7 +240,16 @@ class System(Sourced):
 
     def scheduling_entry(self, core: str) -> str | None:
         """The key of `scheduling` that says how a core is scheduled; None: it has the default."""
-        return next((name for name in (core, group_of(core)) if name in self.scheduling), None)
+        entries = self._entries
+        if core not in entries:
+            names = (core, group_of(core))
+            entries[core] = next((name for name in names if name in self.scheduling), None)
+        return entries[core]
+
+    @cached_property
+    def _entries(self) -> dict[str, str | None]:
+        """Those of the cores that were asked for: each task asks for its own several times."""
+        return {}
 
     def context_switch(self, core: str) -> Duration:
         """The cost of a context switch on a core: the system's figure, else the platform's, else nothing."""
@@ -246,25 +266,38 @@ class System(Sourced):
         task, _, end = channel.rpartition(".")
         if task in self.tasks:
             return task if end == "out" else self.tasks[task].released_by
-        return self._channel_ends()[0].get(channel)
+        return self._ends[0].get(channel)
 
     def readers(self, channel: str) -> list[str]:
         """The tasks that read a channel."""
         task, _, end = channel.rpartition(".")
         if task in self.tasks:
             return [task] if end == "in" else [self.tasks[task].released_by]
-        return list(self._channel_ends()[1].get(channel, ()))
+        return list(self._ends[1].get(channel, ()))
 
     def takes_several(self, task: str) -> bool:
         """True if a task's step takes several blocks of a queue in one job."""
         step = self.tasks[task].step
         return isinstance(step, StepReference) and takes_several(self.path(step.header))
 
-    def _channel_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Writers and readers of all channels, which are asked for one by one."""
-        return self._ends.of(self, self._gathered_ends)
+    def ends_of(self, task: str) -> tuple[list[str], list[str]]:
+        """The described channels that a task reads, and those that it writes, in their order."""
+        return self._ends_of.get(task, ([], []))
 
-    def _gathered_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+    @cached_property
+    def _ends_of(self) -> dict[str, tuple[list[str], list[str]]]:
+        found: dict[str, tuple[list[str], list[str]]] = {}
+        writers, readers = self._ends
+        for channel in self.channels:
+            for reader in readers[channel]:
+                found.setdefault(reader, ([], []))[0].append(channel)
+            if channel in writers:
+                found.setdefault(writers[channel], ([], []))[1].append(channel)
+        return found
+
+    @cached_property
+    def _ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """Writers and readers of all channels, which are asked for one by one."""
         writers = {name: channel.from_ for name, channel in self.channels.items() if channel.from_}
         readers = {name: list(channel.to) for name, channel in self.channels.items()}
         for name, task in self.tasks.items():

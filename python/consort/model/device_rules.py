@@ -11,15 +11,14 @@ from consort.base.errors import BadInput, nearest
 from consort.base.files import LARGEST_MODULE, LONGEST_HEADER, is_file, is_folder, names_in, read_bytes
 from consort.model.channel_rules import bindings, ends_of, free_channels, misspelt_in, unwritten
 from consort.model.description import System
-from consort.model.document import Location
+from consort.model.document import Location, Problems, View
 from consort.model.exclusions import excluded
-from consort.model.references import Problems, PythonReference, StepReference, View, typed
+from consort.model.references import PythonReference, StepReference
 from consort.model.sources import DEVICE_FORMS, READ_FORMS, WRITTEN_FORMS, Column, FileInput
 
 Users = dict[str, dict[str, Location]]
 
 
-@typed
 def _forms(view: View, system: System) -> Problems:
     for name, device in system.devices.items():
         here: Location = ("devices", name)
@@ -65,7 +64,6 @@ def _users(system: System) -> tuple[Users, Users]:
     return readers, writers
 
 
-@typed
 def _directions(view: View, system: System) -> Problems:
     readers, writers = _users(system)
     for name, device in system.devices.items():
@@ -107,7 +105,6 @@ def _loop(
         yield from view.say(("devices", name, "period"), f"{text} plant by whole steps")
 
 
-@typed
 def _parts(view: View, system: System) -> Problems:
     """Only of a plant's blocks single members are read and written: its types say which there are."""
     for task in system.tasks:
@@ -130,7 +127,6 @@ def _parts(view: View, system: System) -> Problems:
 DEVICE_RULES = (_forms, _directions, _parts)
 
 
-@typed
 def _chains(view: View, system: System) -> Problems:
     tasks = view.names("tasks")
     for name, chain in system.chains.items():
@@ -151,7 +147,6 @@ def _chains(view: View, system: System) -> Problems:
                 yield from view.say((*here, key), f"the {key} is 0; more than 0 is needed")
 
 
-@typed
 def links_of_chains(view: View, system: System) -> Problems:
     """Consecutive tasks of a chain share a channel: what passes along it passes there, in every mode."""
     names = free_channels(system)
@@ -200,7 +195,6 @@ def _missing_file(view: View, location: Location, name: str, what: str) -> Probl
         )
 
 
-@typed
 def _steps(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         if isinstance(task.step, StepReference):
@@ -211,7 +205,6 @@ def _steps(view: View, system: System) -> Problems:
                 yield from _missing_file(view, ("devices", name, key), named.header, "header")
 
 
-@typed
 def _functions(view: View, system: System) -> Problems:
     places: list[tuple[Location, object]] = []
     for name, device in system.devices.items():
@@ -262,7 +255,6 @@ def _missing_function(view: View, location: Location, reference: PythonReference
         )
 
 
-@typed
 def _input_files(view: View, system: System) -> Problems:
     places: list[tuple[Location, object]] = [
         (("tasks", name, "input"), task.input) for name, task in system.tasks.items()

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from consort.base.errors import nearest
 from consort.model.channel_rules import Ends, ends_of
 from consort.model.description import System
-from consort.model.document import Location
+from consort.model.document import Location, Problems, View
 from consort.model.exclusions import excluded
 from consort.model.figures import MOST_DISTANCES, kept_without_jitter
 from consort.model.quantities import Duration
-from consort.model.references import Problems, View, typed
 from consort.model.task import Task
 
 
-@typed
 def distances_fit(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         if task.period is None and task.min_interarrival is None:
@@ -85,7 +83,6 @@ def _beside_the_period(view: View, name: str, task: Task, place: Location) -> Pr
             )
 
 
-@typed
 def arrivals_fit(view: View, system: System) -> Problems:
     writers, readers = ends_of(system)
     for name, task in system.tasks.items():

@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
-from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
-from consort.model.base import CoreName, Described, MemoryName, Name, NonEmpty, ProcessorName
+from consort.model.base import Described, NonEmpty, ProcessorName
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size
 
 Kind = Literal["published", "derived", "measured", "counted", "bound", "simulated", "assumed"]
@@ -206,82 +215,75 @@ def kept_without_jitter(interval: int, distances: Sequence[int]) -> tuple[int, .
     return tuple(max(steps * interval, least) for steps, least in enumerate(distances, 1))
 
 
-Sharing = Literal["fixed-priority", "tdma", "budget"]
+def figures_in(part: object) -> Iterator[tuple[str, object, Provenance | None]]:
+    """Every figure in a part of a model; a figure without a source of its own has that of what it lies in."""
+    for place, inside, source in sourced_in(part):
+        if isinstance(inside, Figure):
+            yield place, inside.value, source
+        elif inside.counts:
+            # Counts of parts that state a source are figures too.
+            for name, key in _counts_of(type(inside)):
+                count = getattr(inside, name)
+                if isinstance(count, int) and name in inside.model_fields_set:
+                    yield _joined(place, key), count, source
 
 
-class Operation(Sourced):
-    """An operation that an accelerator does for a request."""
+def sourced_in(part: object) -> list[tuple[str, Sourced, Provenance | None]]:
+    """Every part of a part of a model that can state a source, itself first: its place, it, and the source
+    that it states or that the innermost part around it does."""
+    found: list[tuple[str, Sourced, Provenance | None]] = []
 
-    wcet: DurationFigure | None = Field(
-        default=None,
-        description="How long the accelerator is busy with it at most, the choice of the next request with"
-        " it; reading the request and writing the answer are counted apart.",
-        examples=["200us"],
-    )
-    bcet: DurationFigure | None = Field(
-        default=None, description="The least that it is busy with it; without it the wcet."
-    )
-    request: Size | None = Field(
-        default=None, description="The largest request; one that is larger is refused.", examples=["4KiB"]
-    )
-    answer: Size | None = Field(default=None, description="The answer.", examples=["4KiB"])
+    def take(inside: object, place: str, source: Provenance | None) -> None:
+        if isinstance(inside, Sourced):
+            source = inside.provenance or source
+            found.append((place, inside, source))
+        if isinstance(inside, dict):
+            for key, value in inside.items():
+                take(value, _joined(place, key), source)
+        elif isinstance(inside, BaseModel):
+            for name, key in _parts_of(type(inside)):
+                if value := getattr(inside, name):
+                    take(value, _joined(place, key), source)
 
-
-class Client(Described):
-    """One task's share of an accelerator."""
-
-    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
-        default=None,
-        description="The larger, the more urgent, among the accelerator's clients. Not under tdma.",
-        examples=["10"],
-    )
-    slot: Duration | None = Field(
-        default=None,
-        description="Under tdma: its part of each round. The slots follow one another in the order of the"
-        " clients; a request begins only where all of it fits.",
-        examples=["500us"],
-    )
-    budget: Duration | None = Field(
-        default=None, description="Under budget: what its requests may take of each period.", examples=["1ms"]
-    )
-    period: Duration | None = Field(
-        default=None,
-        description="Under budget: at each multiple of it, from the start on, the budget is full again.",
-        examples=["10ms"],
-    )
+    take(part, "", None)
+    return found
 
 
-class Accelerator(Sourced):
-    """A core that serves requests of tasks on other cores, and does nothing else."""
+def _joined(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key
 
-    counts: ClassVar[bool] = False
 
-    on: CoreName = Field(description="The core that serves.", examples=["worker-0"])
-    arbitration: Sharing = Field(
-        description="Which request begins next; none is interrupted. fixed-priority: the most urgent. tdma:"
-        " of the client whose slot it is. budget: the most urgent that has enough left of its budget."
-    )
-    memory: MemoryName | None = Field(
-        default=None,
-        description="Where requests and answers lie; without it in shm, on platforms that have it.",
-    )
-    operations: Annotated[dict[Name, Operation], Field(min_length=1)] = Field(
-        description="Operations, by name.",
-        examples=["{convolve: {wcet: 200us, request: 4KiB, answer: 4KiB}}"],
-    )
-    clients: Annotated[dict[Name, Client], Field(min_length=1)] = Field(
-        description="The tasks that ask it, and what each is given.", examples=["{vision: {priority: 2}}"]
+@cache
+def _parts_of(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """The fields of a part of a model that can have parts with sources, and how a description spells them."""
+    if issubclass(kind, Figure):
+        return ()
+    fields = kind.model_fields.items()
+    return tuple(
+        (name, field.alias or name) for name, field in fields if _has_source(field.annotation, set())
     )
 
 
-class Asked(Described):
-    """A request of a task's jobs to an accelerator."""
-
-    accelerator: Name = Field(description="Which.", examples=["convolver"])
-    operation: Name = Field(description="The operation.", examples=["convolve"])
-    times: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1, description="How often a job asks for it at most."
-    )
+@cache
+def _counts_of(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """The fields of a part of a model that are whole numbers, and how a description spells them."""
+    fields = kind.model_fields.items()
+    return tuple((name, field.alias or name) for name, field in fields if _is_whole(field.annotation))
 
 
-Requests = Annotated[tuple[Asked, ...], Strict(False)]
+def _is_whole(annotation: Any) -> bool:
+    if isinstance(annotation, type):
+        return issubclass(annotation, int) and annotation is not bool
+    return any(_is_whole(one) for one in get_args(annotation))
+
+
+def _has_source(annotation: Any, seen: set[Any]) -> bool:
+    """Says whether a value of that type can be a part with a source, or have one in it."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if issubclass(annotation, Sourced):
+            return True
+        if annotation in seen:
+            return False
+        seen.add(annotation)
+        return any(_has_source(field.annotation, seen) for field in annotation.model_fields.values())
+    return any(_has_source(one, seen) for one in get_args(annotation))

@@ -16,9 +16,10 @@ from consort.base import arguments
 from consort.base.errors import BadDescription, nearest
 from consort.model.base import CHANNEL_PATTERN
 from consort.model.description import System
-from consort.model.document import Document, read_document
+from consort.model.document import Document
 from consort.model.lay import laid
 from consort.model.platform import Platform, find_platform, load_platform, platform_of_document
+from consort.model.reading import read_document
 from consort.model.rules import check_rules
 from consort.model.validate import pruned, validate
 
@@ -81,7 +82,7 @@ def _system(document: Document, platform: Platform | None) -> System:
     checked = pruned(System, document.data) if wrong else system
     if checked is not None:
         checked._file, checked._platform = document.file, platform
-        checked._document.of(document.file, lambda: document)
+        checked._document = document
     problems = document.problems + check_rules(document, wrong, platform, checked)
     if problems or system is None:
         raise BadDescription(problems)

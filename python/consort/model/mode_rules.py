@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from consort.base.errors import BadInput, nearest
 from consort.model.channel_rules import ends_of
 from consort.model.description import System
-from consort.model.document import Location, spell
+from consort.model.document import Location, Problems, Rule, View, spell
 from consort.model.exclusions import excluded
 from consort.model.mode import Mode, ModeChanges, Override, place_in
 from consort.model.quantities import Duration
-from consort.model.references import Problems, View, typed
 from consort.model.task import Task
-
-Rule = Callable[[View], Problems]
 
 
 @dataclass(frozen=True)
@@ -43,21 +40,23 @@ class ModeView(View):
         return found
 
 
-def check_modes(view: View, rules: Sequence[Rule], known: Sequence[BadInput]) -> list[BadInput]:
+def check_modes(
+    view: View, system: System, rules: Sequence[Rule], known: Sequence[BadInput]
+) -> list[BadInput]:
     """Errors in the modes. What is wrong without them already is not reported again."""
-    problems = list(_names(view))
-    if problems or view.system is None:
+    problems = list(_names(view, system))
+    if problems:
         return problems
     seen = frozenset((problem.field, problem.message) for problem in known)
-    for mode, described in view.system.modes.items():
-        problems += _released_by_who_rests(view, view.system, mode)
+    for mode, described in system.modes.items():
+        problems += _released_by_who_rests(view, system, mode)
         # Where the form is broken, a mode's tasks may be among what is taken out.
         if view.wrong:
             continue
-        system = view.system.in_mode(mode)
-        in_mode = ModeView(view.document, view.wrong, view.platform, system, mode, described.overrides, seen)
+        there = system.in_mode(mode)
+        in_mode = ModeView(view.document, view.wrong, view.platform, mode, described.overrides, seen)
         for rule in rules:
-            for _ in rule(in_mode):
+            for _ in rule(in_mode, there):
                 pass
         problems += in_mode.found
     return problems
@@ -83,7 +82,6 @@ def _released_by_who_rests(view: View, system: System, mode: str) -> Problems:
                 yield from view.say(("modes", mode, "tasks", index), text)
 
 
-@typed
 def _names(view: View, system: System) -> Problems:
     for name, mode in system.modes.items():
         here: Location = ("modes", name)
@@ -199,7 +197,6 @@ def _tasks_on(tasks: Mapping[str, Task], core: str) -> dict[str, Task]:
 HERE = "mode_changes"
 
 
-@typed
 def check_mode_changes(view: View, system: System) -> Problems:
     """Errors in `mode_changes`, and features that the modes it names cannot have in a change."""
     changes = system.mode_changes

@@ -3,30 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, PrivateAttr
+from pydantic import Field
 
 from consort.base.errors import BadDescription, closest, nearest
 from consort.base.files import is_file
-from consort.model.base import Described, Name, NonEmpty, Once, Version, group_of, numbered
-from consort.model.document import Document, read_document
+from consort.model.base import Described, Name, NonEmpty, Version, group_of, numbered
+from consort.model.document import Document
 from consort.model.emit import write_yaml
 from consort.model.figures import (
     DurationFigure,
-    Figure,
     FrequencyFigure,
     Provenance,
     RateFigure,
     SizeFigure,
     Sourced,
+    figures_in,
 )
 from consort.model.memories import Dma, Exchange, Link, Memory
 from consort.model.platform_rules import check_platform_rules
+from consort.model.reading import read_document
 from consort.model.validate import pruned, validate
 
 Isa = Literal[
@@ -158,8 +158,10 @@ class Platform(Described):
         default=None, description="The emulated board that systems of this platform run on."
     )
 
-    _named: Once[dict[str, Core]] = PrivateAttr(default_factory=Once)
-    _figures: Once[list[tuple[str, object, Provenance | None]]] = PrivateAttr(default_factory=Once)
+    @cached_property
+    def _named(self) -> dict[str, Core]:
+        """Cores that were asked for: each task asks for its own several times."""
+        return {}
 
     def core(self, name: str) -> Core:
         """A core by its name; `LookupError` with what was wrong where there is none."""
@@ -170,8 +172,7 @@ class Platform(Described):
 
     def known_core(self, name: str) -> Core | None:
         """A core by its name; None where there is none."""
-        # Each task asks for its own several times.
-        named = self._named.of(self, dict)
+        named = self._named
         if name not in named:
             group, index = numbered(name)
             found = self.cores.get(group)
@@ -200,8 +201,12 @@ class Platform(Described):
 
     def figures(self) -> list[tuple[str, object, Provenance | None]]:
         """Every figure of the platform: where it stands, its value, and where it comes from."""
+        return self._figures
+
+    @cached_property
+    def _figures(self) -> list[tuple[str, object, Provenance | None]]:
         # Each plan of a system asks for them.
-        return self._figures.of(self, lambda: list(figures_in(self)))
+        return list(figures_in(self))
 
     def to_json(self) -> dict[str, Any]:
         """The platform with every default filled in; it is itself a valid platform description."""
@@ -229,80 +234,6 @@ class Platform(Described):
 
     def core_names(self) -> list[str]:
         return [f"{group}-{index}" for group, cores in self.cores.items() for index in range(cores.count)]
-
-
-def figures_in(part: object) -> Iterator[tuple[str, object, Provenance | None]]:
-    """Every figure in a part of a model; a figure without a source of its own has that of what it lies in."""
-    for place, inside, source in sourced_in(part):
-        if isinstance(inside, Figure):
-            yield place, inside.value, source
-        elif inside.counts:
-            # Counts of parts that state a source are figures too.
-            for name, key in _counts_of(type(inside)):
-                count = getattr(inside, name)
-                if isinstance(count, int) and name in inside.model_fields_set:
-                    yield _joined(place, key), count, source
-
-
-def sourced_in(part: object) -> list[tuple[str, Sourced, Provenance | None]]:
-    """Every part of a part of a model that can state a source, itself first: its place, it, and the source
-    that it states or that the innermost part around it does."""
-    found: list[tuple[str, Sourced, Provenance | None]] = []
-
-    def take(inside: object, place: str, source: Provenance | None) -> None:
-        if isinstance(inside, Sourced):
-            source = inside.provenance or source
-            found.append((place, inside, source))
-        if isinstance(inside, dict):
-            for key, value in inside.items():
-                take(value, _joined(place, key), source)
-        elif isinstance(inside, BaseModel):
-            for name, key in _parts_of(type(inside)):
-                if value := getattr(inside, name):
-                    take(value, _joined(place, key), source)
-
-    take(part, "", None)
-    return found
-
-
-def _joined(place: str, key: str) -> str:
-    return f"{place}.{key}" if place else key
-
-
-@cache
-def _parts_of(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    """The fields of a part of a model that can have parts with sources, and how a description spells them."""
-    if issubclass(kind, Figure):
-        return ()
-    fields = kind.model_fields.items()
-    return tuple(
-        (name, field.alias or name) for name, field in fields if _has_source(field.annotation, set())
-    )
-
-
-@cache
-def _counts_of(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    """The fields of a part of a model that are whole numbers, and how a description spells them."""
-    fields = kind.model_fields.items()
-    return tuple((name, field.alias or name) for name, field in fields if _is_whole(field.annotation))
-
-
-def _is_whole(annotation: Any) -> bool:
-    if isinstance(annotation, type):
-        return issubclass(annotation, int) and annotation is not bool
-    return any(_is_whole(one) for one in get_args(annotation))
-
-
-def _has_source(annotation: Any, seen: set[Any]) -> bool:
-    """Says whether a value of that type can be a part with a source, or have one in it."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        if issubclass(annotation, Sourced):
-            return True
-        if annotation in seen:
-            return False
-        seen.add(annotation)
-        return any(_has_source(field.annotation, seen) for field in annotation.model_fields.values())
-    return any(_has_source(one, seen) for one in get_args(annotation))
 
 
 def platform_folders() -> list[Path]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from consort.base.errors import nearest
 from consort.model.base import numbered
-from consort.model.document import Document, Location
+from consort.model.document import Document, Location, Problems, View
 from consort.model.figures import RESERVED, Figure
 from consort.model.memories import Access, AccessCost, LoadedCost, Statistics
 from consort.model.quantities import Size
-from consort.model.references import Problems, View
 
 if TYPE_CHECKING:
     from consort.base.errors import BadInput

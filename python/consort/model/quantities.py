@@ -52,10 +52,10 @@ class Quantity(TextValue):
             raise OutOfRange(f"{shown} {self.base} is outside 0 to {LARGEST}")
 
     @classmethod
-    def from_yaml(cls, value: object) -> Self:
+    def no_text(cls, value: object) -> str:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            raise WrongValue(_without_unit(cls, str(value)))
-        return super().from_yaml(value)
+            return _without_unit(cls, str(value))
+        return super().no_text(value)
 
     # A description is read again for each change that an analysis tries; it says the same few quantities.
     @classmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
 from consort.base.errors import MOST_PROBLEMS, BadInput, closest, nearest
@@ -25,12 +25,11 @@ from consort.model.channel_rules import CHANNEL_END_RULES, CHANNEL_RULES
 from consort.model.conflicts import refused
 from consort.model.description import System
 from consort.model.device_rules import CHAIN_RULES, DEVICE_RULES, FILE_RULES, links_of_chains
-from consort.model.document import Document, Location
+from consort.model.document import Document, Location, Problems, Rule, View
 from consort.model.mode import Run
 from consort.model.mode_rules import check_mode_changes, check_modes
 from consort.model.platform import Platform
 from consort.model.quantities import Duration
-from consort.model.references import Problems, View, typed
 from consort.model.sources import FileInput
 from consort.model.task import Task
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
@@ -43,15 +42,16 @@ def check_rules(
 ) -> list[BadInput]:
     """All that the rules find wrong; rules about fields in `wrong` stay silent.
 
-    `system` is what is right of the document.
+    `system` is what is right of the document; where that is too little, they say nothing.
     """
-    view = View(document, wrong, platform, system)
-    found = (problem for rule in (*RULES, *DESIGN_RULES) for problem in rule(view))
+    if system is None:
+        return []
+    view = View(document, wrong, platform)
+    found = (problem for rule in (*RULES, *DESIGN_RULES) for problem in rule(view, system))
     problems = list(itertools.islice(found, MOST_PROBLEMS))
-    return problems + check_modes(view, DESIGN_RULES, problems)
+    return problems + check_modes(view, system, DESIGN_RULES, problems)
 
 
-@typed
 def _conflicts(view: View, system: System) -> Problems:
     for core, place, text, at_key in refused(system):
         # A part that is taken out might or might not go together with others.
@@ -60,7 +60,6 @@ def _conflicts(view: View, system: System) -> Problems:
             yield view.problem(place, text, at_key=at_key)
 
 
-@typed
 def _known_cores(view: View, system: System) -> Problems:
     if view.platform is None:
         return
@@ -74,7 +73,6 @@ def _known_cores(view: View, system: System) -> Problems:
             yield from view.say(("run", "cpus", core), view.platform.unknown_core(core), at_key=True)
 
 
-@typed
 def _releases(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         here: Location = ("tasks", name)
@@ -95,7 +93,6 @@ def _releases(view: View, system: System) -> Problems:
             yield from view.say((*here, "golden"), text, at_key=True)
 
 
-@typed
 def _stand_ins(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         for key in ("types", "input", "golden") if task.step == STAND_IN else ():
@@ -106,7 +103,6 @@ def _stand_ins(view: View, system: System) -> Problems:
                 yield from view.say(("tasks", name, key), text, at_key=True)
 
 
-@typed
 def _times(view: View, system: System) -> Problems:
     """Times are more than 0; those of a run are whole nanoseconds, and it has one job of a task at a time."""
     for name, task in system.tasks.items():
@@ -130,7 +126,6 @@ def _times(view: View, system: System) -> Problems:
             yield from view.say((*here, "deadline"), f"{text} is possible")
 
 
-@typed
 def _execution(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         here: Location = ("tasks", name)
@@ -166,7 +161,6 @@ def _of_an_offloaded_task(task: Task) -> list[str]:
     return [key for key, given in there.items() if given]
 
 
-@typed
 def _channel_names(view: View, system: System) -> Problems:
     described = view.names("tasks")
     offloaded = [name for name in system.tasks if system.offloads(name)]
@@ -195,7 +189,6 @@ def _channel_names(view: View, system: System) -> Problems:
                 yield from view.say((*here, "kind"), text)
 
 
-@typed
 def _channel_memories(view: View, system: System) -> Problems:
     platform = view.platform
     for name, channel in system.channels.items():
@@ -209,7 +202,6 @@ def _channel_memories(view: View, system: System) -> Problems:
         yield from view.say(("channels", name, "memory"), f"{text}; {hint}")
 
 
-@typed
 def _run(view: View, system: System) -> Problems:
     run = system.run
     chosen = run.configurations or ()
@@ -244,7 +236,7 @@ def _run(view: View, system: System) -> Problems:
 
 
 # Rules that must hold in each mode as they must hold in the whole.
-DESIGN_RULES = (
+DESIGN_RULES: tuple[Rule, ...] = (
     _known_cores,
     _execution,
     _times,
@@ -258,7 +250,7 @@ DESIGN_RULES = (
     *CHAIN_RULES,
     *DEVICE_RULES,
 )
-RULES: tuple[Callable[[View], Problems], ...] = (
+RULES: tuple[Rule, ...] = (
     # Where there are modes, accelerators are refused.
     check_accelerators,
     _releases,

@@ -19,7 +19,6 @@ from consort.model.figures import (
     MOST_DISTANCES,
     DurationFigure,
     JobEnergy,
-    Requests,
     SizeFigure,
     Sourced,
     Time,
@@ -28,7 +27,7 @@ from consort.model.figures import (
 )
 from consort.model.quantities import Duration, Energy
 from consort.model.references import CppName, StepReference
-from consort.model.sharing import Accesses, CacheSets, RemoteState, Section
+from consort.model.sharing import Accesses, CacheSets, RemoteState, Requests, Section
 from consort.model.sources import Golden, Input
 
 

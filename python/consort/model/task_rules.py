@@ -11,13 +11,12 @@ from consort.model.base import group_of
 from consort.model.conflicts import THRESHOLD
 from consort.model.description import System
 from consort.model.distance_rules import arrivals_fit, distances_fit
-from consort.model.document import Location
+from consort.model.document import Location, Problems, View
 from consort.model.exclusions import excluded
 from consort.model.figures import MODES, Cost, TimeByExecution, cost_on
 from consort.model.lay import processors_elsewhere
 from consort.model.platform import Platform, Scratchpad
 from consort.model.quantities import Duration, Size
-from consort.model.references import Problems, View, typed
 from consort.model.task import Footprint, Task
 
 # States in remote memory are paged, and a part of each lies in a cache of whole pages.
@@ -35,7 +34,6 @@ def cost_place(name: str, key: str, cost: Cost, processor: str, execution: str) 
     return here
 
 
-@typed
 def _cost_processors(view: View, system: System) -> Problems:
     if view.platform is None:
         return
@@ -55,7 +53,6 @@ def _cost_processors(view: View, system: System) -> Problems:
                     yield from view.say((*here, name), text, at_key=True)
 
 
-@typed
 def _costs(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         core = system.known_core(task.on)
@@ -77,7 +74,8 @@ def _refused_there(system: System, task: Task) -> bool:
 
 
 def _cost_where_placed(view: View, name: str, task: Task, core: str, processor: str) -> Problems:
-    wcet, bcet = (cost_on(cost, processor, task.execution) for cost in (task.wcet, task.bcet))
+    wcet = cost_on(task.wcet, processor, task.execution)
+    bcet = cost_on(task.bcet, processor, task.execution)
     place = cost_place(name, "wcet", task.wcet, processor, task.execution)
     sure = not view.wrong_within(*place[:3])
     if isinstance(task.wcet, dict) and wcet is None and sure and not set(MODES) & task.wcet.keys():
@@ -95,7 +93,6 @@ def _cost_where_placed(view: View, name: str, task: Task, core: str, processor: 
         yield from view.say(low, f"the bcet {bcet} is longer than the wcet {wcet}; correct one of them")
 
 
-@typed
 def _sporadic(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         if task.min_interarrival is not None and task.offset.value > 0:
@@ -103,7 +100,6 @@ def _sporadic(view: View, system: System) -> Problems:
             yield from view.say(("tasks", name, "offset"), text, at_key=True)
 
 
-@typed
 def _priorities(view: View, system: System) -> Problems:
     """Checks that all tasks of a core have priorities if they decide there, or none has; only local ones
     share one."""
@@ -139,7 +135,6 @@ def _priorities(view: View, system: System) -> Problems:
             yield from view.say(("tasks", bare[0]), f"{text} all tasks of a core, or to none", at_key=True)
 
 
-@typed
 def _scheduled_cores(view: View, system: System) -> Problems:
     if view.platform is None:
         return
@@ -156,7 +151,6 @@ def _called(cores: Iterable[str]) -> set[str]:
     return {name for core in cores for name in (core, group_of(core))}
 
 
-@typed
 def check_waits(view: View, system: System) -> Problems:
     """Checks that only cores that await answers have the key for how they wait."""
     if view.tasks_missing(system):
@@ -172,7 +166,6 @@ def check_waits(view: View, system: System) -> Problems:
             yield from view.say(("scheduling", name, "wait"), f"{text} 'wait'", at_key=True)
 
 
-@typed
 def check_service(view: View, system: System) -> Problems:
     """Checks that only cores that serve requests have the key for how they serve them."""
     workers = _called(worker for name in system.tasks for _, worker in system.offloads(name))
@@ -182,7 +175,6 @@ def check_service(view: View, system: System) -> Problems:
             yield from view.say(("scheduling", name, "service"), text, at_key=True)
 
 
-@typed
 def check_supply(view: View, system: System) -> Problems:
     """A supply is a part of a core's time."""
     for name, scheduling in system.scheduling.items():
@@ -195,7 +187,6 @@ def check_supply(view: View, system: System) -> Problems:
             yield from view.say((*here, "budget"), text)
 
 
-@typed
 def _slots(view: View, system: System) -> Problems:
     """The slot belongs to three-phase cores that take turns, and holds a whole transfer."""
     for name, scheduling in system.scheduling.items():
@@ -230,7 +221,6 @@ def _slot_holds(view: View, system: System, platform: Platform, name: str, slot:
             yield from view.say(("scheduling", name, "slot"), text)
 
 
-@typed
 def _three_phase(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         core = system.known_core(task.on)
@@ -268,7 +258,6 @@ def _footprint(view: View, task: str, footprint: Footprint, scratchpad: Scratchp
             yield from view.say(("tasks", task, "footprint"), text, at_key=True)
 
 
-@typed
 def _thresholds(view: View, system: System) -> Problems:
     """Checks that a threshold that acts is no lower than the task's priority."""
     for name, task in system.tasks.items():
@@ -286,7 +275,6 @@ def _thresholds(view: View, system: System) -> Problems:
             yield from view.say(here, f"{text}, or remove it")
 
 
-@typed
 def _remote_states(view: View, system: System) -> Problems:
     """A state lies in a memory that is paged, and a part of it in a cache of whole pages."""
     for name, task in system.tasks.items():

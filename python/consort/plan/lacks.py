@@ -14,8 +14,9 @@ from typing import Any
 
 from consort.base.errors import BadInput
 from consort.model.channel import STAND_IN
-from consort.model.document import Document, Location, read_document
+from consort.model.document import Document, Location
 from consort.model.mode import Override, place_in
+from consort.model.reading import read_document
 from consort.model.references import StepReference
 from consort.plan.channels import not_followed, releasing
 from consort.plan.types import Plan, PlannedCore, PlannedTask

@@ -12,7 +12,7 @@ from consort.base.errors import BadInput, nearest
 from consort.model import BadDescription, Duration, Figure, System
 from consort.model.base import WrongValue
 from consort.model.conflicts import unbounded
-from consort.model.platform import sourced_in
+from consort.model.figures import sourced_in
 from consort.plan.channels import plan_channels, plan_devices
 from consort.plan.in_modes import in_all_modes, mode_problems, sleeping_alike, with_checkpoints
 from consort.plan.refusals import refusals

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from consort.model import Duration, System, Task
 from consort.model.channel import DEFAULT_MEMORY
-from consort.model.figures import Accelerator, Figure, Sharing
-from consort.model.sharing import Locking, Replacement
+from consort.model.figures import Figure
+from consort.model.sharing import Accelerator, Locking, Replacement, Sharing
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,10 @@ def plan_tasks(system: System, *, stand_ins: bool) -> dict[str, PlannedTask]:
     worker_ranks: dict[str, int] = {}
     for worker in system.workers():
         worker_ranks |= _ranks(system, worker, served_by(system, worker))
+    kinds = {name: channel_communication(system, name) for name in system.channels}
     return {
-        name: _task(system, name, ranks[name], worker_ranks.get(name), stand_ins) for name in system.tasks
+        name: _task(system, name, ranks[name], worker_ranks.get(name), kinds, stand_ins)
+        for name in system.tasks
     }
 
 
@@ -82,33 +84,38 @@ def bindings(system: System, name: str, key: str) -> tuple[Binding, ...]:
         else:
             found.append(Binding(member, source, ""))
     named = {binding.source for binding in found}
-    for channel in system.channels:
-        if "." in channel or channel in named:
-            continue
-        mine = name in system.readers(channel) if key == "reads" else system.writer(channel) == name
-        if mine:
+    read, written = system.ends_of(name)
+    for channel in read if key == "reads" else written:
+        if "." not in channel and channel not in named:
             found.append(Binding("", channel, ""))
     return tuple(found)
 
 
-def task_communication(system: System, name: str) -> Communication:
+def _communication(
+    system: System, name: str, ends: Iterable[Binding], of_channels: Mapping[str, Communication]
+) -> Communication:
     """let where one of its channels is let, or where it has only chains that are let.
 
     The executive then gives its channels the instants of logical execution time; those that are not let take
     no notice of them.
     """
     kinds = {chain.communication for chain in system.chains.values() if name in chain.path}
-    ends = [*bindings(system, name, "reads"), *bindings(system, name, "writes")]
-    kinds_of_channels = {
-        channel_communication(system, end.source) for end in ends if end.source in system.channels
-    }
-    return "let" if "let" in kinds_of_channels or kinds == {"let"} else "implicit"
+    is_let = any(of_channels.get(end.source) == "let" for end in ends)
+    return "let" if is_let or kinds == {"let"} else "implicit"
 
 
-def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_ins: bool) -> PlannedTask:
+def _task(
+    system: System,
+    name: str,
+    rank: int,
+    worker_rank: int | None,
+    communications: Mapping[str, Communication],
+    stand_ins: bool,
+) -> PlannedTask:
     task = system.tasks[name]
     processor = system.core_of(name).processor_name
     wcet, bcet, energy = system.wcet(name), system.bcet(name), task.energy_on(processor)
+    reads, writes = bindings(system, name, "reads"), bindings(system, name, "writes")
     offloaded = task.execution == "offloaded"
     falls_back = offloaded and task.on_miss == "local-fallback"
     fallback = _fallback(system, task) if falls_back else None
@@ -144,13 +151,13 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         footprint=_footprint(system, task),
         on_miss=task.on_miss,
         restart_worker=task.restart_worker,
-        communication=task_communication(system, name),
+        communication=_communication(system, name, (*reads, *writes), communications),
         step=STAND_IN if task.step is None and stand_ins else task.step,
         types=task.types,
         input=task.input,
         golden=task.golden,
-        reads=bindings(system, name, "reads"),
-        writes=bindings(system, name, "writes"),
+        reads=reads,
+        writes=writes,
         sections=tuple(
             PlannedSection(resource, section.length.value.picoseconds, section.times)
             for resource, section in task.sections.items()

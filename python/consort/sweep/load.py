@@ -15,7 +15,8 @@ from consort.analysis.scaling import Scale, check_scale, scale_data
 from consort.base.errors import BadInput, nearest
 from consort.base.files import LARGEST_DESCRIPTION, read_bytes
 from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
-from consort.model.document import Document, read_document
+from consort.model.document import Document
+from consort.model.reading import read_document
 from consort.model.validate import validate
 from consort.sweep.model import (
     BLOCKS,

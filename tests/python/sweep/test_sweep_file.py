@@ -150,7 +150,7 @@ def test_schema_is_that_of_the_model_and_accepts_files():
     assert file.read_text(encoding="utf-8") == schema_text(schema), (
         "run: consort schema sweep > schema/sweep.schema.json"
     )
-    from consort.model.document import read_document
+    from consort.model.reading import read_document
 
     checker = jsonschema.Draft202012Validator(schema)
     for path in [*ROOT.glob("experiments/**/*sweep*.yaml"), *ROOT.glob("bench/sweeps/*.yaml")]:

@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from consort.model import Duration, System
-from consort.model.document import Document, read_document
+from consort.model.document import Document
 from consort.model.load import loaded_from
+from consort.model.reading import read_document
 from consort.run.profile.figures import ENOUGH_JOBS, FLOOR_NS, Observation, Proposal
 
 _WIDTH = 110

@@ -13,7 +13,8 @@ from consort.base.errors import EnvironmentLacks
 from consort.cli import main
 from consort.machine.probe import measure, platform_data
 from consort.model import Platform, load_platform, load_system
-from consort.model.platform import figures_in, platform_from_data
+from consort.model.figures import figures_in
+from consort.model.platform import platform_from_data
 
 pytestmark = pytest.mark.realtime
 
