@@ -327,38 +327,56 @@ def test_the_system_is_drawn_on_top(run: Run) -> None:
     page = render(run)
     (run.path / "system.svg").unlink()
     assert page.index('id="system"') < page.index('id="verdicts"')
-    found = re.search(r'src="data:image/svg\+xml;base64,([^"]*)" style="min-width:800px"', page)
+    found = re.search(r'style="--least:800px">.*?src="data:image/svg\+xml;base64,([^"]*)"', page)
     assert found is not None and base64.b64decode(found[1]).decode() == svg
     # As a picture it runs no script; in the page it would.
     assert "<script" not in page
+
+
+def in_a_window(text: str, width: int, measure: str, folder: Path) -> list[int]:
+    """The numbers that a JavaScript expression has of a page in a window of a width."""
+    from test_run_page import chromium
+
+    probe = folder / "probe.html"
+    probe.write_text(text)
+    # Headless Chromium has no window narrower than 500 pixels: a frame has the width that is asked for.
+    frame = folder / "frame.html"
+    frame.write_text(
+        f'<body style="margin:0"><iframe id="f" src="{probe.as_uri()}" width="{width}" height="900"></iframe>'
+        f"<script>f.onload=()=>{{const page=f.contentDocument;document.title={measure}}}</script>"
+    )
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
+    shown = subprocess.run(
+        [chromium(), *flags, f"--user-data-dir={folder / 'profile'}", "--dump-dom", frame.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    title = re.search(r"<title>([\d,]+)</title>", shown.stdout)
+    assert title is not None
+    return [int(number) for number in title[1].split(",")]
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1400, 400])
 def test_nothing_runs_off_the_page(run: Run, tmp_path: Path, width: int) -> None:
     """The page is never wider than the window: what is wider scrolls in a frame of its own."""
-    from test_run_page import chromium
-
-    probe = tmp_path / "probe.html"
     text = (run.path / "report.html").read_text()
-    script = "<script>document.title='w'+document.documentElement.scrollWidth</script>"
-    probe.write_text(text.replace("</body>", f"{script}</body>"))
-    # Headless Chromium has no window narrower than 500 pixels: a frame has the width that is asked for.
-    frame = tmp_path / "frame.html"
-    frame.write_text(
-        f'<body style="margin:0"><iframe id="f" src="{probe.as_uri()}" width="{width}" height="900"></iframe>'
-        "<script>f.onload=()=>{document.title=f.contentDocument.documentElement.scrollWidth}</script>"
-    )
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
-    shown = subprocess.run(
-        [chromium(), *flags, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", frame.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    title = re.search(r"<title>(\d+)</title>", shown.stdout)
-    assert title is not None and int(title[1]) <= width
+    (wide,) = in_a_window(text, width, "page.documentElement.scrollWidth", tmp_path)
+    assert wide <= width
+
+
+@pytest.mark.browser
+def test_a_phone_shows_the_whole_system_and_a_large_one_when_asked(run: Run, tmp_path: Path) -> None:
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1600" height="90"/>'
+    (run.path / "system.svg").write_text(svg)
+    page = render(run)
+    (run.path / "system.svg").unlink()
+    image = "Math.round(page.querySelector('.diagram img').getBoundingClientRect().width)"
+    click = "page.querySelector('.diagram input').click()"
+    small, large = in_a_window(page, 400, f"[{image},({click},{image})].join()", tmp_path)
+    assert small < 400 and large == 800
 
 
 def test_how_near_the_bounds_were_is_the_median_over_those_that_have_one() -> None:
