@@ -13,7 +13,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, nearest
 
 LARGEST_SEED = 2**64 - 1
 # Bytes of a name in a folder, and of a path, that Linux takes.
@@ -69,7 +69,8 @@ def one_of(name: str, value: Any, names: Collection[T]) -> T:
     for one in names:
         if isinstance(value, str) and value == one:
             return one
-    raise BadInput(f"{_kind(value)} is none of {', '.join(map(str, names))}", field=name)
+    hint = nearest(str(value), map(str, names), "write one of")
+    raise BadInput(f"{_kind(value)} is not one of the values; {hint}", field=name)
 
 
 def text(name: str, value: Any) -> str:
@@ -130,5 +131,5 @@ def callback(name: str, value: Any) -> None:
 def instance(name: str, value: Any, kinds: type[T] | tuple[type[T], ...], how: str) -> T:
     """An object that another function makes."""
     if not isinstance(value, kinds):
-        raise BadInput(f"{_kind(value)} is none; {how}", field=name)
+        raise BadInput(f"{_kind(value)} is of another kind; {how}", field=name)
     return value

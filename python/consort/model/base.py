@@ -160,6 +160,10 @@ class Described(BaseModel):
             del vars(copied)[name]
         return copied
 
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The keys that were given, without the many that were not."""
+        return ((key, value) for key, value in super().__repr_args__() if key in self.model_fields_set)
+
     def to_given(self) -> dict[str, Any]:
         """The part without what was left out of it, as plain data."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)

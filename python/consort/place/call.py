@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from consort.base import arguments
 from consort.base.errors import BadInput, nearest
+from consort.base.units import counted, html_table
 from consort.base.waiting import Progress, silent
 from consort.model import System
 from consort.place.apply import placed
@@ -139,6 +140,26 @@ class Placement:
         """The chosen placement."""
         return self.found if self.moves is None or self.moves.outcome is None else self.moves
 
+    def __repr__(self) -> str:
+        return f"<{self._head()}>"
+
+    def _head(self) -> str:
+        moved = [] if self.best.outcome is None else self.best.outcome.moved(self.problem)
+        count = counted(len(self.system.tasks), "task")
+        return f"Placement {self.found.status}: {len(moved)} of {count} moved on {self.system.platform}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, _placed(self.problem.system, name), _placed(self.system, name))
+            for name in self.system.tasks
+        ]
+        return html_table(self._head(), ("task", "was on", "is on"), rows)
+
+
+def _placed(system: System, name: str) -> str:
+    task = system.tasks[name]
+    return task.on if task.master is None else f"{task.on}, master {task.master}"
+
 
 def place(
     system: System,
@@ -159,7 +180,7 @@ def place(
     arguments.instance("system", system, System, "consort.load(path) makes one")
     if arguments.text("best", best) not in GOALS:
         text = nearest(best, GOALS, "objectives")
-        raise BadInput(f"{best!r} is no objective; {text}", field="--best")
+        raise BadInput(f"{best!r} is no objective; {text}", field="best")
     arguments.callback("progress", progress)
     moves = None if moves is None else arguments.whole("moves", moves, 0)
     in_modes = arguments.flag("in_modes", in_modes)

@@ -117,7 +117,8 @@ class Run:
         """The Parquet file of a configuration's table."""
         tables = self.configuration(key)["tables"]
         if table not in tables:
-            raise BadInput(f"configuration '{key}' of run {self.id} has no table '{table}'")
+            text = f"configuration '{key}' of run {self.id} has no table '{table}'"
+            raise BadInput(f"{text}; it has {', '.join(tables) or 'none'}")
         file = inside(self.path, str(tables[table]["file"]))
         if not is_file(file):
             # A folder, or a pipe that nobody writes to.

@@ -333,12 +333,18 @@ def test_each_object_is_a_line_and_a_table_in_a_notebook(system: System, tmp_pat
         (system, "2 tasks on 1 core, 1 channel, 1 chain, platform linux-host", ("slow", "every 40ms", "8ms")),
         (consort.plan(system, "analysis"), "2 tasks on 1 core of linux-host, for analysis", ("fast", "10ms")),
         (bounds, "6 bounds: 0 above what is allowed, 0 not found", ("reaction time", "12.13ms", "holds")),
+        (
+            consort.place(system, keep=["slow"]),
+            "Placement optimal: 1 of 2 tasks moved on linux-host",
+            ("slow", "master-0"),
+        ),
         (run, f"{run.id}: held (simulated)", ("response", "40 000.0".replace(" ", "\u202f"), "holds")),
     ):
         line, page = repr(shown), shown._repr_html_()
         assert words in line and len(line) < 200 and "\n" not in line, line
         assert words in page and all(f"<td>{cell}</td>" in page for cell in cells), page
     assert repr(bounds[0]) == f"<Bound {bounds[0].verdict()}>"
+    assert "published" not in repr(system.tasks["slow"]), "a key that was not given"
     # Names are the user's: they stand as text.
     hostile = html_table("<b>", ["<i>"], [["<script>", None]])
     assert "<script" not in hostile and "&lt;script&gt;" in hostile and "<td>–</td>" in hostile
