@@ -41,6 +41,12 @@ from consort.exchange.report import Imported, write_files
     help="AMALTHEA: which number of two priorities is the more urgent. Without it the higher one.",
 )
 @click.option(
+    "--label-accesses",
+    type=click.Choice(["apart", "within"]),
+    help="AMALTHEA: whether ticks are without what accesses to labels take, or have it. Without it apart:"
+    " what the hardware says of accesses is added.",
+)
+@click.option(
     "--cpus",
     type=click.IntRange(1, MOST_CPUS),
     help="rt-app: how many CPUs there are for threads that name none. Without it those of this machine.",
@@ -52,6 +58,7 @@ def command(
     form: str | None,
     out: Path,
     priority_order: str | None,
+    label_accesses: str | None,
     cpus: int | None,
     force: bool,
     as_json: bool,
@@ -67,7 +74,13 @@ def command(
         raise BadInput("the output is the input; name another file", file=out)
     if cpus is not None and form != "rt-app":
         raise BadInput("--cpus is for rt-app; other models have their own cores", field="--cpus")
+    if label_accesses is not None and form != "amalthea":
+        raise BadInput(
+            "--label-accesses is for AMALTHEA; other models have no labels", field="--label-accesses"
+        )
     options: dict[str, Any] = {"order": priority_order} if form not in NO_PRIORITY_ORDER else {}
+    if form == "amalthea":
+        options["within"] = label_accesses == "within"
     if form == "rt-app":
         options["cpus"] = cpus
     imported = IMPORTS[form](*files, **options)

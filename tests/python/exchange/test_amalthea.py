@@ -26,7 +26,7 @@ TASKS = {
         "offset": "250us",
         "jitter": "20us",
         # 1000 cycles at 1 GHz and 3000 at 300 MHz, and the dearer branch of 900 or the cheaper of 100.
-        "wcet": {"big": "1900ns", "little": "13us"},
+        "wcet": {"big": "1921ns", "little": "13030ns"},
         "bcet": {"big": "1100ns", "little": "3666666ps"},
         "on": "big-0",
         "priority": 7,
@@ -34,23 +34,23 @@ TASKS = {
     "control": {
         "period": "5ms",
         "deadline": "4ms",
-        "wcet": {"big": "10us", "little": "33333334ps"},
-        "bcet": {"little": "33333333ps"},
+        "wcet": {"big": "10021ns", "little": "33363334ps"},
+        "bcet": {"big": "10us", "little": "33333333ps"},
         "on": "big-0",
         "priority": 3,
     },
     "log": {
         "period": "5ms",
-        # It is released by `control`, whose bound is its own 10 us: `sample` comes 240 us after its end.
-        "jitter": "10us",
-        "wcet": {"big": "1ns", "little": "3334ps"},
-        "bcet": {"little": "3333ps"},
+        # It is released by `control`, whose bound is its own time: `sample` comes 240 us after its end.
+        "jitter": "10021ns",
+        "wcet": {"big": "8ns", "little": "13334ps"},
+        "bcet": {"big": "1ns", "little": "3333ps"},
         "on": "little-0",
     },
     "alarm": {
         "min_interarrival": "30ms",
-        "wcet": {"big": "10us", "little": "33333334ps"},
-        "bcet": {"little": "33333333ps"},
+        "wcet": {"big": "10021ns", "little": "33363334ps"},
+        "bcet": {"big": "10us", "little": "33333333ps"},
         "on": "little-0",
     },
 }
@@ -111,7 +111,13 @@ def test_small_model() -> None:
                 "timer_lateness": NO_SWITCH,
             },
         },
-        "memories": {"ram": {"kind": "sram", "size": "64KiB", "access": {"from": {"big": {"base": "7ns"}}}}},
+        "memories": {
+            "ram": {
+                "kind": "sram",
+                "size": "64KiB",
+                "access": {"from": {"big": {"base": "7ns"}, "little": {"base": "10ns"}}},
+            }
+        },
     }
     valid(imported)
 
@@ -228,7 +234,6 @@ def test_what_was_left_out_is_named() -> None:
         ("task", ("boot",)),
         ("label", ("raw",)),
         ("label", ("gains",)),
-        ("times of accesses to labels", ("sample", "control", "alarm")),
     }
     changed = {what: names for (what, _), names in report.changed.items()}
     assert changed["core"] == ["'c0' is big-0", "'c1' is little-0"]
@@ -237,16 +242,70 @@ def test_what_was_left_out_is_named() -> None:
         assert group["count"] == len(group["names"]) > 0
 
 
-def test_times_of_accesses_are_said_where_the_model_has_them(tmp_path: Path) -> None:
-    """The execution times are those of the ticks, with them and without."""
+WITHIN = "its ticks have the times of its accesses to labels (--label-accesses)"
+SIZED = ('<size value="4" unit="B"/>', '<size value="10" unit="B"/>')
+OFTEN = (
+    'data="raw?type=Label" access="write"/>',
+    'data="raw?type=Label" access="write"><statistic>'
+    '<value xsi:type="am:MinAvgMaxStatistic" min="1" avg="2.0" max="10"/></statistic></items>',
+)
+PORT = '<ports xsi:type="am:HwPort" name="p" bitWidth="32" portType="initiator"/>'
+OWN = '<accessElements name="c0-ram"'
+WRITTEN = '<writeLatency xsi:type="am:DiscreteValueConstant" value="7"/>'
+FASTER = '<accessElements name="c1-ram" destination="ram?type=Memory">'
+
+
+@pytest.mark.parametrize(
+    ("changes", "wcet"),
+    [
+        # 1,900 cycles and three accesses of 7.
+        ((), "1921ns"),
+        # Nine times more.
+        ((OFTEN,), "1984ns"),
+        # Three times as wide as the port.
+        ((SIZED, (OWN, PORT + OWN)), "1935ns"),
+        # 4 B at 4 B a microsecond, and twice 2 B.
+        (((WRITTEN, f'{WRITTEN}<dataRate value="4" unit="MBPerSecond"/>'),), "3921ns"),
+    ],
+    ids=["each", "often", "wide", "rate"],
+)
+def test_accesses_to_labels_take_what_the_hardware_says(
+    tmp_path: Path, changes: tuple[tuple[str, str], ...], wcet: str
+) -> None:
+    imported = import_amalthea(edited(tmp_path, *changes))
+    valid(imported)
+    assert imported.system is not None
+    assert imported.system["tasks"]["sample"]["wcet"]["big"] == wcet
+
+
+def test_ticks_may_have_the_times_of_accesses(tmp_path: Path) -> None:
+    """As where the hardware says nothing of accesses."""
     path = edited(tmp_path, ('destination="ram?type=Memory"', 'destination="none?type=Memory"'))
-    without, found = import_amalthea(path), import_amalthea(SMALL)
-    assert not any("accesses to labels" in what for what, _ in without.report.left_out)
+    without, found = import_amalthea(path), import_amalthea(SMALL, within=True)
     assert without.system is not None and found.system is not None
     times = [
         {name: task.get("wcet") for name, task in one.system["tasks"].items()} for one in (without, found)
     ]
     assert times[0] == times[1]
+    assert [what for what, how in found.report.changed if how == WITHIN] == ["execution times of task"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (FASTER, FASTER.replace("ram?", "none?")),
+        ('value="3"/>\n        </acc', 'lowerBound="3"/>\n        </acc'),
+    ],
+    ids=["no path", "no bound"],
+)
+def test_an_access_of_unknown_length_leaves_no_execution_time(
+    tmp_path: Path, change: tuple[str, str]
+) -> None:
+    imported = import_amalthea(edited(tmp_path, change))
+    valid(imported)
+    assert imported.system is not None
+    assert "wcet" not in imported.system["tasks"]["alarm"]
+    assert "time of accesses to label" in {what for what, _ in imported.report.left_out}
 
 
 @pytest.mark.parametrize("release", ["0.9.0", "0.9.9", "1.1.0", "2.2.0", "3.0.0", "3.3.0"])
@@ -517,7 +576,10 @@ def test_waters_2019(name: str) -> None:
     tasks = imported.system["tasks"]
     assert len(tasks) == 14
     # 21,736,000 cycles at 2 GHz on the one, 27,320,000 on the other.
-    assert tasks["Lidar_Grabber"]["wcet"] == {"A57": "13660us", "Denver": "10868us"}
+    assert tasks["Lidar_Grabber"]["wcet"] == {"A57": "22410us", "Denver": "14368us"}
+    inner = import_amalthea(waters(name), within=True).system
+    assert inner is not None
+    assert inner["tasks"]["Lidar_Grabber"]["wcet"] == {"A57": "13660us", "Denver": "10868us"}
     assert tasks["Lidar_Grabber"]["bcet"] == {"A57": "10160us", "Denver": "9794us"}
     left = {name: why for (what, why), names in imported.report.left_out.items() for name in names
             if what == "execution times of tasks"}  # fmt: skip
@@ -531,7 +593,7 @@ def test_waters_2019(name: str) -> None:
         assert "wcet" not in tasks[name] and left[name].startswith(why)
     assert imported.system["channels"]["Occupancy_grid_host"]["size"] == "500kB"
     # The published bound of the planner exceeds its published deadline on every processor.
-    assert (tasks["Planner"]["wcet"]["A57"], tasks["Planner"]["deadline"]) == ("13241911ns", "12ms")
+    assert (inner["tasks"]["Planner"]["wcet"]["A57"], tasks["Planner"]["deadline"]) == ("13241911ns", "12ms")
     valid(imported)
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from consort.exchange.amalthea.elements import BYTES, ceiling
-from consort.exchange.amalthea.hardware import Hardware
+from consort.exchange.amalthea.hardware import Hardware, memories_of_labels
 from consort.exchange.amalthea.model import Model
 from consort.exchange.amalthea.software import CALLS, Software
 from consort.exchange.conventions import Names
@@ -62,17 +62,6 @@ def _why(written: list[str], read: list[str]) -> str:
     if not read:
         return "only written"
     return "written and read by one task alone: its state"
-
-
-def memories_of_labels(model: Model, hardware: Hardware) -> dict[str, str]:
-    """The memory of each label that is mapped to one, by the label's id."""
-    found: dict[str, str] = {}
-    for mapping in model.parts("mappingModel", "memoryMapping"):
-        memory = next((hardware.memories.get(key) for key in model.refs(mapping, "memory")), None)
-        for key in model.refs(mapping, "abstractElement"):
-            if memory is not None:
-                found[key] = memory
-    return found
 
 
 SEGMENTS = ("segments", "items")

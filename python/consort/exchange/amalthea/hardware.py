@@ -38,6 +38,23 @@ class Unit:
     core: str = ""
 
 
+@dataclass(frozen=True)
+class Access:
+    """What an access from a kind of processor to a memory takes: cycles for each part as wide as its port
+    (0: for the whole), and bytes a second. Nothing: it is not known, or has no bound."""
+
+    latency: Fraction | None = None
+    rate: Fraction | None = None
+    width: int = 0
+
+    def cycles(self, size: int, clock: Fraction | None) -> Fraction | None:
+        if self.latency is None and (self.rate is None or clock is None):
+            return None
+        parts = -(-size // self.width) if self.width else 1
+        moved = size * clock / self.rate if self.rate is not None and clock is not None else Fraction(0)
+        return (self.latency or Fraction(0)) * (1 if self.rate is not None else parts) + moved
+
+
 @dataclass
 class Hardware:
     platform: dict[str, Any]
@@ -46,6 +63,8 @@ class Hardware:
     clocks: dict[str, Fraction | None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     memories: dict[str, str] = field(default_factory=dict)
+    # By kind of processor and memory.
+    accesses: dict[tuple[str, str], Access] = field(default_factory=dict)
 
     def processor_of(self, core: str) -> str:
         group = self.platform["cores"][group_of(core)]
@@ -193,13 +212,13 @@ def _accesses(model: Model, unit: Unit, hardware: Hardware, memories: dict[str, 
             continue
         cost: dict[str, str] = {}
         clock = hardware.clocks[unit.processor]
-        latencies = [
+        ends = [
             bounds[1]
             for name in ("readLatency", "writeLatency")
             if (child := access.child(name)) is not None
             and (bounds := model.reader.cycles(child)) is not None
-            and bounds[1] is not None
         ]
+        latencies = [end for end in ends if end is not None]
         if latencies and clock:
             base = ceiling(max(latencies) * 10**12 / clock)
             if base > Duration.largest:
@@ -211,6 +230,11 @@ def _accesses(model: Model, unit: Unit, hardware: Hardware, memories: dict[str, 
         if rate and rate >= 1:
             cost["rate"] = str(DataRate(int(rate)))
         width = _width(model, unit.element)
+        if ends or rate:
+            latency = max(latencies) if latencies else None
+            whole = Access() if None in ends else Access(latency, rate if rate and rate >= 1 else None, width)
+            known_cost = hardware.accesses.setdefault((unit.processor, memory), whole)
+            hardware.accesses[unit.processor, memory] = _dearer(known_cost, whole)
         if width and "rate" not in cost and "base" in cost:
             # A latency is that of one access, as wide as the unit's port.
             cost["granularity"] = str(Size(width))
@@ -222,6 +246,27 @@ def _accesses(model: Model, unit: Unit, hardware: Hardware, memories: dict[str, 
                 model.report.change("access cost", access.get("name"), text)
                 if Duration.parse(cost.get("base", "0ns")) > Duration.parse(known.get("base", "0ns")):
                     costs[unit.processor] = cost
+
+
+def _dearer(one: Access, other: Access) -> Access:
+    """As dear as both: of equal processors a task may run on either."""
+    if Access() in (one, other):
+        return Access()
+    latencies = [cost.latency for cost in (one, other) if cost.latency is not None]
+    rates = [cost.rate for cost in (one, other) if cost.rate is not None]
+    width = min(one.width, other.width) or max(one.width, other.width)
+    return Access(max(latencies, default=None), min(rates, default=None), width)
+
+
+def memories_of_labels(model: Model, hardware: Hardware) -> dict[str, str]:
+    """The memory of each label that is mapped to one, by the label's id."""
+    found: dict[str, str] = {}
+    for mapping in model.parts("mappingModel", "memoryMapping"):
+        memory = next((hardware.memories.get(key) for key in model.refs(mapping, "memory")), None)
+        for key in model.refs(mapping, "abstractElement"):
+            if memory is not None:
+                found[key] = memory
+    return found
 
 
 def _width(model: Model, module: Element) -> int:

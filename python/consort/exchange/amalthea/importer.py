@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput
-from consort.exchange.amalthea.channels import memories_of_labels, read_chains, read_channels
+from consort.exchange.amalthea.channels import read_chains, read_channels
 from consort.exchange.amalthea.elements import ceiling
 from consort.exchange.amalthea.hardware import Hardware, read_hardware
 from consort.exchange.amalthea.mapping import Mapping, read_mapping
@@ -54,16 +54,17 @@ UNMODELLED_ITEMS = (
 )
 
 
-def import_amalthea(*paths: Path, order: Order | None = None) -> Imported:
+def import_amalthea(*paths: Path, order: Order | None = None, within: bool = False) -> Imported:
     """The system of .amxmi files, or of all in a folder, as one model; `BadInput` where it cannot be read."""
-    return import_model(read_model(paths, Report()), order)
+    return import_model(read_model(paths, Report()), order, within)
 
 
-def import_model(model: Model, order: Order | None = None) -> Imported:
+def import_model(model: Model, order: Order | None = None, within: bool = False) -> Imported:
+    """`within`: the model's ticks have the times of accesses to labels."""
     report, path = model.report, model.path
     names = Names(report)
     hardware = read_hardware(model, names)
-    software = Software(model)
+    software = Software(model, hardware, within)
     mapping = read_mapping(model, hardware)
     tasks, by_key, triggers = _tasks(model, software, hardware, mapping, names)
     if not tasks:
@@ -78,7 +79,8 @@ def import_model(model: Model, order: Order | None = None) -> Imported:
     channels = read_channels(model, software, hardware, by_key, names)
     if channels:
         system["channels"] = channels
-    _times_of_accesses(model, software, hardware, tasks, by_key)
+    if hardware.accesses:
+        _say_accesses(model, software, tasks, by_key, within)
     chains = read_chains(model, by_key, channels, names)
     if chains:
         system["chains"] = chains
@@ -137,17 +139,17 @@ def _unsaid_times(
             take_times(model.report, tasks, name, reason)
 
 
-def _times_of_accesses(
-    model: Model, software: Software, hardware: Hardware, tasks: dict[str, Any], by_key: dict[str, str]
+def _say_accesses(
+    model: Model, software: Software, tasks: dict[str, Any], by_key: dict[str, str], within: bool
 ) -> None:
-    """Says of which tasks the model has times of accesses beside those of their runnables."""
-    timed = {name for name, memory in hardware.platform.get("memories", {}).items() if memory.get("access")}
-    memories = memories_of_labels(model, hardware)
     for key, name in by_key.items():
-        labels = {label for label, _ in software.accesses(model.by_id[key])}
-        if "wcet" in tasks[name] and any(memories.get(label) in timed for label in labels):
-            text = "in no execution time; where its ticks do not have them, add them to 'wcet'"
-            model.report.leave("times of accesses to labels", name, text)
+        if "wcet" in tasks[name] and software.accesses(model.by_id[key]):
+            text = (
+                "its accesses to labels take what the hardware says, beside the ticks (see --label-accesses)"
+            )
+            if within:
+                text = "its ticks have the times of its accesses to labels (--label-accesses)"
+            model.report.change("execution times of task", name, text)
 
 
 def _released(model: Model, element: Element, release: Release) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def _costs(model: Model, software: Software, hardware: Hardware, element: Elemen
     worst: dict[str, str] = {}
     best: dict[str, str] = {}
     for processor, clock in hardware.clocks.items():
-        bounds = software.ticks(element, hardware.definitions[processor])
+        bounds = software.ticks(element, processor)
         if bounds is None or bounds[1] is None or not bounds[1]:
             continue
         if clock is None:

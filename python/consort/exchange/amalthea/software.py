@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from consort.exchange.amalthea.elements import Bounds
+from consort.exchange.amalthea.elements import BYTES, Bounds, ceiling
+from consort.exchange.amalthea.hardware import Access, Hardware, memories_of_labels
 from consort.exchange.amalthea.model import Model
 from consort.exchange.trees import Element
 from consort.model.figures import MOST_DISTANCES
@@ -47,8 +48,11 @@ class Release:
 class Software:
     """Answers about the tasks and runnables of a model; questions without an answer go to the report."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, hardware: Hardware, within: bool = False) -> None:
         self.model = model
+        self.within = within
+        self.hardware = hardware
+        self.memories = memories_of_labels(model, hardware)
         self.tasks = {t.get("xmi:id"): t for t in model.parts("swModel", "tasks", "isrs")}
         self._ticks: dict[tuple[int, str], Bounds | None] = {}
         self._accesses: dict[int, dict[tuple[str, str], None]] = {}
@@ -58,9 +62,9 @@ class Software:
 
     # Costs
 
-    def ticks(self, task: Element, definition: str) -> Bounds | None:
-        """Cycles of a job on units of a definition; None where a part of it is not known."""
-        return self._cost(task, definition)
+    def ticks(self, task: Element, processor: str) -> Bounds | None:
+        """Cycles of a job on a kind of processor, with its accesses; None where a part is not known."""
+        return self._cost(task, processor)
 
     def has_ticks(self, task: Element) -> bool:
         """True if anything in the task costs time."""
@@ -90,8 +94,8 @@ class Software:
                             stack.append(runnable)
         return list(found.values())
 
-    def _cost(self, element: Element, definition: str) -> Bounds | None:
-        key = (id(element), definition)
+    def _cost(self, element: Element, processor: str) -> Bounds | None:
+        key = (id(element), processor)
         if key in self._ticks:
             return self._ticks[key]
         if id(element) in self._open or len(self._open) >= DEEPEST_CALLS:
@@ -100,51 +104,53 @@ class Software:
             )
         self._open.add(id(element))
         try:
-            self._ticks[key] = result = self._sum(element, definition)
+            self._ticks[key] = result = self._sum(element, processor)
         finally:
             self._open.remove(id(element))
         return result
 
-    def _sum(self, element: Element, definition: str) -> Bounds | None:
+    def _sum(self, element: Element, processor: str) -> Bounds | None:
         low, high = Fraction(0), Fraction(0)
         for item in element.children:
             if item.name not in NESTING:
                 continue
-            part = self._item(item, definition)
+            part = self._item(item, processor)
             if part is None or part[1] is None:
                 return None
             low, high = low + part[0], high + part[1]
         return low, high
 
-    def _item(self, item: Element, definition: str) -> Bounds | None:
+    def _item(self, item: Element, processor: str) -> Bounds | None:
         kind = item.type
         if kind in COSTS:
-            return self._demand(item, definition)
+            return self._demand(item, processor)
+        if kind == "LabelAccess" and not self.within:
+            return self._access(item, processor)
         if kind in CALLS:
             low, high = Fraction(0), Fraction(0)
             for runnable in self.model.referred(item, "runnable"):
-                part = self._cost(runnable, definition)
+                part = self._cost(runnable, processor)
                 if part is None or part[1] is None:
                     return None
                 low, high = low + part[0], high + part[1]
             return low, high
         if kind in SWITCHES:
-            return self._switch(item, definition)
+            return self._switch(item, processor)
         if kind in ("WhileLoop", "Loop"):
             self.model.report.leave(
                 "loop", item.get("name") or "unnamed", "its number of turns is not bounded"
             )
             return None
         if kind in GROUPS or item.name in ("activityGraph", "callGraph"):
-            return self._sum(item, definition)
+            return self._sum(item, processor)
         return Fraction(0), Fraction(0)
 
-    def _switch(self, item: Element, definition: str) -> Bounds | None:
+    def _switch(self, item: Element, processor: str) -> Bounds | None:
         """The dearest and the cheapest of the branches; a switch on modes may have none to take."""
         always = "Probability" in item.type or item.child("defaultEntry") is not None
         branches: list[Bounds] = [] if always else [(Fraction(0), Fraction(0))]
         for branch in item.all("entries", "defaultEntry"):
-            part = self._sum(branch, definition)
+            part = self._sum(branch, processor)
             if part is None or part[1] is None:
                 return None
             branches.append(part)
@@ -152,8 +158,9 @@ class Software:
             return Fraction(0), Fraction(0)
         return min(b[0] for b in branches), max(b[1] or Fraction(0) for b in branches)
 
-    def _demand(self, item: Element, definition: str) -> Bounds | None:
+    def _demand(self, item: Element, processor: str) -> Bounds | None:
         """The demand of one item: that of the definition, else the default."""
+        definition = self.hardware.definitions[processor]
         for extended in item.all("extended"):
             if definition in self.model.refs(extended, "key"):
                 value = extended.child("value")
@@ -191,6 +198,43 @@ class Software:
         name = found.get("name") if found is not None else "unknown"
         self.model.report.change("instructions", name, "one a cycle: the model gives no IPC")
         return Fraction(1)
+
+    def _access(self, item: Element, processor: str) -> Bounds | None:
+        """The cycles of an access to a label where the model says what it costs; where the label lies in no
+        memory, what the dearest costs."""
+        timed = {memory for _, memory in self.hardware.accesses}
+        mine = {memory: cost for (one, memory), cost in self.hardware.accesses.items() if one == processor}
+        clock = self.hardware.clocks[processor]
+        high = Fraction(0)
+        for label in self.model.refs(item, "data"):
+            memory = self.memories.get(label)
+            if memory is None:
+                costs = list(mine.values())
+            elif memory in timed:
+                costs = [mine[memory]] if memory in mine else [Access()]
+            else:
+                costs = []
+            known = [cost.cycles(self._size(label), clock) for cost in costs]
+            if None in known:
+                name = self.model.by_id[label].get("name") if label in self.model.by_id else label
+                why = f"the model does not bound it from {processor}, as it does for others of its memory"
+                self.model.report.leave("time of accesses to label", name, why)
+                return None
+            high += max((cycles for cycles in known if cycles is not None), default=Fraction(0))
+        both = item.get("access") in ("readwrite", "readWrite")
+        return Fraction(0), high * self._times(item) * (2 if both else 1)
+
+    def _size(self, label: str) -> int:
+        element = self.model.find(label)
+        size = self.model.reader.quantity(element.child("size"), BYTES) if element is not None else None
+        return ceiling(size) if size else 1
+
+    def _times(self, item: Element) -> int:
+        """How often it is accessed at most: once where the model says nothing."""
+        statistic = item.child("statistic")
+        value = statistic.child("value") if statistic is not None else None
+        said = (value.get("max") or value.get("value")) if value is not None else ""
+        return max(ceiling(self.model.reader.number(item, said)), 1) if said else 1
 
     # Labels
 
