@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.model import platform_from_data
-from consort.model.references import StepReference
+from consort.model.sources import StepReference
 from consort.plan import Plan, PlannedChain, PlannedChannel, PlannedCore, PlannedRun, PlannedTask
 
 PLATFORM = platform_from_data(

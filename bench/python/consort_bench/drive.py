@@ -36,7 +36,7 @@ from consort.record.writer import scratch_folder
 from consort.run import Options as RunOptions
 from consort.run import prepare
 from consort.run.flow import judged
-from consort.run.machine import prepared_machine
+from consort.run.process import prepared_machine
 from numpy.typing import NDArray
 
 from consort_bench.icc import processor

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from consort.base.environment import MOST_CPUS
 from consort.base.errors import BadInput
 from consort.commands.options import ChoiceOf, on_option
-from consort.exchange.report import Imported, write_files
+
+if TYPE_CHECKING:
+    from consort.exchange.conventions import Imported
 
 
 @click.command(
@@ -63,6 +65,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
+    from consort.exchange.conventions import write_files
     from consort.exchange.formats import IMPORTS, NO_PRIORITY_ORDER, SEVERAL_FILES, guess_format
 
     form = form or guess_format(files[0])
@@ -174,9 +177,9 @@ def _checked(build: Any, data: dict[str, Any], place: Path, source: Path, **more
 @click.option("--core", help="For sag: the core whose jobs are written, where tasks are on several.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
 def export_command(file: Path, form: str, out: Path, on: str | None, core: str | None, as_json: bool) -> None:
+    from consort.exchange.conventions import Report, write_files
     from consort.exchange.exports import export_sag
     from consort.exchange.formats import EXPORTS
-    from consort.exchange.report import Report, write_files
     from consort.model import load_system
 
     system = load_system(file, on)

@@ -266,7 +266,7 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
     from consort.run import Prepared as PreparedHere
     from consort.run import run_system
     from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
-    from consort.run.machine import prepared_machine
+    from consort.run.process import prepared_machine
 
     system, given["kernel"] = _loaded(description, given["on"], given["stand_ins"])
     if given["kernel"] is not None:
@@ -302,7 +302,7 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
 def _print(run: Run, description: str, verbose: bool) -> None:
     from consort.report.brief_run import brief_of_run
     from consort.report.terminal import verdict_lines
-    from consort.run.machine import KEPT_AWAY
+    from consort.run.process import KEPT_AWAY
 
     if verbose:
         echo_lines([*verdict_lines(run), ""])

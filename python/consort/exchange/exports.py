@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from consort.base.errors import BadInput
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.exchange.rtapp_threads import MICROSECOND
 from consort.model import Duration, System
 from consort.model.figures import Figure, Sourced

@@ -11,9 +11,9 @@ from typing import Any
 from consort.base.errors import BadInput
 from consort.exchange.amalthea.exporter import export_amalthea
 from consort.exchange.amalthea.importer import import_amalthea
+from consort.exchange.conventions import Imported, Report
 from consort.exchange.exports import export_rtapp, export_sag
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Imported, Report
 from consort.exchange.rtapp import import_rtapp
 from consort.exchange.sdt import import_sdt
 from consort.model import System

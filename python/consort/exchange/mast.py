@@ -6,8 +6,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from consort.base.errors import BadInput
+from consort.exchange.conventions import Report
 from consort.exchange.exports import leave_unwritten
-from consort.exchange.report import Report
 from consort.model import Duration, System
 
 MICROSECOND = 10**6

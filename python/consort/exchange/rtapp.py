@@ -10,8 +10,15 @@ from typing import Any
 
 from consort.base.environment import MOST_CPUS, usable_cpus
 from consort.base.errors import BadInput, closest
-from consort.exchange.conventions import Names, fill_in_delays, say_order, take_priorities, take_times
-from consort.exchange.report import Imported, Report
+from consort.exchange.conventions import (
+    Imported,
+    Names,
+    Report,
+    fill_in_delays,
+    say_order,
+    take_priorities,
+    take_times,
+)
 from consort.exchange.rtapp_threads import POLICIES, TIMER_KEYS, Reader, Thread, read_rtapp_text
 from consort.model import Duration
 from consort.model.base import numbered

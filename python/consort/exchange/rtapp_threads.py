@@ -11,7 +11,7 @@ from typing import Any
 
 from consort.base.errors import BadInput, closest
 from consort.base.files import LARGEST_DESCRIPTION, read_bytes
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.model import Duration
 
 # An event without a value, which rt-app's tool completes: after a brace or a comma, before one of them.

@@ -13,8 +13,7 @@ from devicetree import dtlib
 
 from consort.base.errors import BadInput
 from consort.base.files import LARGEST_TREE, MIB, read_bytes
-from consort.exchange.conventions import Names
-from consort.exchange.report import Imported, Report
+from consort.exchange.conventions import Imported, Names, Report
 from consort.exchange.trees import ConfinedTree, directive
 from consort.model.quantities import LARGEST, Frequency, Size
 

@@ -18,9 +18,17 @@ from consort.model.platform import (
     platform_from_data,
 )
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size, Tolerance
-from consort.model.references import CppName, PythonReference, StepReference
 from consort.model.sharing import Scheduling
-from consort.model.sources import Column, FileInput, FunctionInput, Golden, SystemDevice
+from consort.model.sources import (
+    Column,
+    CppName,
+    FileInput,
+    FunctionInput,
+    Golden,
+    PythonReference,
+    StepReference,
+    SystemDevice,
+)
 from consort.model.task import Dispatch, Footprint, Task, Types
 
 __all__ = [

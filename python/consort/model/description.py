@@ -31,9 +31,8 @@ from consort.model.mode import Mode, ModeChanges, Run, Target, offloaded_anywher
 from consort.model.platform import Core, Device, Platform
 from consort.model.quantities import Duration
 from consort.model.reading import read_document
-from consort.model.references import StepReference
 from consort.model.sharing import Accelerator, Resource, Scheduling
-from consort.model.sources import SystemDevice
+from consort.model.sources import StepReference, SystemDevice
 from consort.model.task import Task
 
 

@@ -13,8 +13,15 @@ from consort.model.channel_rules import bindings, ends_of, free_channels, misspe
 from consort.model.description import System
 from consort.model.document import Location, Problems, View
 from consort.model.exclusions import excluded
-from consort.model.references import PythonReference, StepReference
-from consort.model.sources import DEVICE_FORMS, READ_FORMS, WRITTEN_FORMS, Column, FileInput
+from consort.model.sources import (
+    DEVICE_FORMS,
+    READ_FORMS,
+    WRITTEN_FORMS,
+    Column,
+    FileInput,
+    PythonReference,
+    StepReference,
+)
 
 Users = dict[str, dict[str, Location]]
 

@@ -26,9 +26,8 @@ from consort.model.figures import (
     long_run,
 )
 from consort.model.quantities import Duration, Energy
-from consort.model.references import CppName, StepReference
 from consort.model.sharing import Accesses, CacheSets, RemoteState, Requests, Section
-from consort.model.sources import Golden, Input
+from consort.model.sources import CppName, Golden, Input, StepReference
 
 
 class Types(Described):

@@ -17,7 +17,7 @@ from consort.model.channel import STAND_IN
 from consort.model.document import Document, Location
 from consort.model.mode import Override, place_in
 from consort.model.reading import read_document
-from consort.model.references import StepReference
+from consort.model.sources import StepReference
 from consort.plan.channels import not_followed, releasing
 from consort.plan.types import Plan, PlannedCore, PlannedTask
 

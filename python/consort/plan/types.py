@@ -28,8 +28,7 @@ from consort.model.channel import (
 )
 from consort.model.figures import Provenance, long_run
 from consort.model.platform import Platform
-from consort.model.references import StepReference
-from consort.model.sources import FileInput, FunctionInput, Golden
+from consort.model.sources import FileInput, FunctionInput, Golden, StepReference
 from consort.model.task import Types
 from consort.plan.sharing import (
     PlannedAccelerator,

@@ -29,7 +29,6 @@ from consort.run.config import Placement, fault_configs, run_config
 from consort.run.far_memory import serving
 from consort.run.flow import Recording
 from consort.run.live import Announcement
-from consort.run.machine import watch
 from consort.run.modes import JudgedModes
 from consort.run.options import (
     Options,
@@ -45,7 +44,7 @@ from consort.run.options import (
     title_of,
 )
 from consort.run.plan_image import plan_image, write_image
-from consort.run.process import CORE_FAILS, add_note, launch
+from consort.run.process import CORE_FAILS, add_note, launch, watch
 
 
 @dataclass(frozen=True)

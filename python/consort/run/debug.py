@@ -21,7 +21,7 @@ from pathlib import Path
 from consort.base.errors import BadInput, SystemFails, nearest
 from consort.model import Configuration, System
 from consort.model.channel import STAND_IN
-from consort.model.references import StepReference
+from consort.model.sources import StepReference
 from consort.plan import plan
 from consort.record.ran import EVENTS
 from consort.record.raw import MANIFEST, RawRun

@@ -15,9 +15,9 @@ from consort.analysis import bandwidth
 from consort.analysis.bandwidth import Regulated, regulated
 from consort.analysis.system import response_times
 from consort.base.errors import BadInput
+from consort.exchange.conventions import Report
 from consort.exchange.exports import jobs_of
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.model.sharing import Scheduling
 from consort.plan import plan

@@ -19,8 +19,8 @@ from consort import _engine
 from consort.analysis.resources import MOST, Held, assigned, blocking_together, heaviest, waits
 from consort.analysis.system import response_times
 from consort.base.errors import BadInput
+from consort.exchange.conventions import Report
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import BadDescription
 from consort.model.sharing import Scheduling
 from consort.plan import plan

@@ -12,8 +12,8 @@ from consort import _engine
 from consort.analysis.resources import Held, longest_under_edf
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, edf
+from consort.exchange.conventions import Report
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import BadDescription
 from consort.simulate.build import prepare
 from consort.simulate.outcome import simulate_against_bounds

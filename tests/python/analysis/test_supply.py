@@ -13,9 +13,9 @@ from consort import _engine
 from consort.analysis.system import response_times
 from consort.base.errors import BadInput
 from consort.board.generate.plan import PartitionOptions, make_plan
+from consort.exchange.conventions import Report
 from consort.exchange.exports import jobs_of
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.model.rules import warnings_of
 from consort.model.sharing import Scheduling

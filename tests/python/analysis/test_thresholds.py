@@ -15,9 +15,9 @@ from consort import _engine
 from consort.analysis.offload import Master, offloaded
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, fixed_priority
+from consort.exchange.conventions import Report
 from consort.exchange.exports import export_rtapp, export_sag
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.plan import plan
 from consort.plan.show import text_of

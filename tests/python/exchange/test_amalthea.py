@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from consort.base.errors import BadInput
 from consort.exchange.amalthea.importer import import_amalthea
-from consort.exchange.conventions import Order, fill_in_delays
-from consort.exchange.report import Imported
+from consort.exchange.conventions import Imported, Order, fill_in_delays
 from consort.model import platform_from_data, system_from_data
 from large import large_model
 

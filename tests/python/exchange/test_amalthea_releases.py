@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from consort.base.errors import BadInput
 from consort.exchange.amalthea.importer import import_amalthea
-from consort.exchange.report import Imported
+from consort.exchange.conventions import Imported
 from consort.model import platform_from_data, system_from_data
 
 OLD = Path(__file__).parent / "data" / "release-0.7.2.amxmi"

@@ -11,7 +11,7 @@ import pytest
 from consort.exchange.amalthea.exporter import export_amalthea
 from consort.exchange.amalthea.importer import import_model
 from consort.exchange.amalthea.model import Model
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.exchange.trees import parse_xml
 from consort.model import System, load_system, platform_from_data, system_from_data
 from effort import examples

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from consort.base.errors import BadInput
+from consort.exchange.conventions import Report
 from consort.exchange.mast import export_mast
-from consort.exchange.report import Report
 from consort.model import System
 from effort import examples
 from hypothesis import given, settings

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from consort.analysis.system import response_times
 from consort.base.errors import BadInput
+from consort.exchange.conventions import Imported, Report
 from consort.exchange.exports import export_rtapp
-from consort.exchange.report import Imported, Report
 from consort.exchange.rtapp import import_rtapp
 from consort.exchange.rtapp_threads import TIMER_KEYS, without_comments
 from consort.model import platform_from_data, system_from_data

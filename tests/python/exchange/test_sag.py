@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from consort.base.errors import BadInput
+from consort.exchange.conventions import Report
 from consort.exchange.exports import HEADER, export_sag
-from consort.exchange.report import Report
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from consort.exchange.conventions import Report
 from consort.exchange.exports import FORMS, SCHEDULING, SYSTEM, TASK, WRITTEN, Form, keys_of
 from consort.exchange.formats import EXPORTS
-from consort.exchange.report import Report
 from consort.model import System, load_platform, system_from_data
 from consort.model.sharing import Scheduling
 from consort.model.task import Task

@@ -11,7 +11,7 @@ from typing import Any
 from consort.exchange.amalthea.elements import Node, ceiling, document, reference, text
 from consort.exchange.amalthea.importer import import_model
 from consort.exchange.amalthea.model import KEY, Model, patch_between
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.exchange.trees import parse_xml
 from consort.model import Platform, System, Task
 from consort.model.figures import cost_on, kept_without_jitter

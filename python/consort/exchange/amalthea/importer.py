@@ -14,8 +14,7 @@ from consort.exchange.amalthea.hardware import Hardware, read_hardware
 from consort.exchange.amalthea.mapping import Mapping, read_mapping
 from consort.exchange.amalthea.model import Model, apply_extras, read_model
 from consort.exchange.amalthea.software import Release, Software
-from consort.exchange.conventions import Names, Order, fill_in_delays, take_times
-from consort.exchange.report import Imported, Report
+from consort.exchange.conventions import Imported, Names, Order, Report, fill_in_delays, take_times
 from consort.exchange.trees import Element
 from consort.model.quantities import Duration
 

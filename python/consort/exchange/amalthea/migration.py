@@ -16,7 +16,7 @@ from consort.exchange.amalthea.elements import (
     retype_references,
 )
 from consort.exchange.amalthea.migration_090 import migrate_to_0_9_0
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.exchange.trees import Element
 
 _CONSTRAINTS = {"AgeConstraint": "Age", "ReactionConstraint": "Reaction"}

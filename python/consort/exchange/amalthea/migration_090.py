@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 from urllib.parse import quote_plus
 
 from consort.exchange.amalthea.elements import Reader, key_of, keys, made, rename, retype, retype_references
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.exchange.trees import Element
 
 KINDS = {

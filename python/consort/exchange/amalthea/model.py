@@ -17,7 +17,7 @@ from urllib.parse import quote_plus, unquote_plus
 from consort.base.errors import BadInput
 from consort.exchange.amalthea.elements import Reader, keys, made
 from consort.exchange.amalthea.migration import Release, migrate
-from consort.exchange.report import Report
+from consort.exchange.conventions import Report
 from consort.exchange.trees import Element, read_xml
 
 _NAMESPACE = re.compile(r"http://app4mc\.eclipse\.org/amalthea/([0-9]+)\.([0-9]+)(?:\.([0-9]+))?$")
