@@ -60,7 +60,8 @@ void work_for(std::uint64_t ns, const Pace& pace, std::uint64_t entered, const W
               const Executed& executed, const Work& work) noexcept {
     const std::uint64_t begin = executed();
     const std::uint64_t first = std::min(wall() - entered, cold_readings * pace.reading);
-    const std::uint64_t others = first + 2 * pace.reading;
+    // It leaves as cold as it came.
+    const std::uint64_t others = 2 * first + 2 * pace.reading;
     std::uint64_t round = pace.round;
     std::uint64_t last = begin;
     std::uint64_t before = round;
