@@ -51,10 +51,11 @@ class Certificate:
         charged = _charged(tasks, switch)
         found: list[tuple[int, int, list[int]]] = []
         for index, (task, response) in enumerate(zip(tasks, responses, strict=True)):
-            try:
-                found.append((index, *_shown(charged, index, response)))
-            except NotAnalysable as error:
-                self.refused[task.name] = str(error)
+            shown = _shown(charged, index, response)
+            if isinstance(shown, str):
+                self.refused[task.name] = shown
+            else:
+                found.append((index, *shown))
         if not found:
             return
         name = f"core_{self.text.count('Definition ')}"
@@ -123,16 +124,17 @@ def _charged(tasks: Sequence[UniTask], switch: int) -> list[_Charged]:
     ]
 
 
-def _shown(tasks: Sequence[_Charged], index: int, response: int | None) -> tuple[int, list[int]]:
-    """The bound, and windows for the jobs of a busy one that show it, up to one that ends before the next."""
+def _shown(tasks: Sequence[_Charged], index: int, response: int | None) -> tuple[int, list[int]] | str:
+    """The bound, and windows for the jobs of a busy one that show it, up to one that ends before the next; or
+    why the theorem does not show it."""
     if response is None:
-        raise NotAnalysable("it has no bound")
+        return "it has no bound"
     own = tasks[index]
     if own.lateness >= own.apart:
-        raise NotAnalysable("its jitter reaches its period, and two of its jobs may then come at one instant")
+        return "its jitter reaches its period, and two of its jobs may then come at one instant"
     for other in tasks:
         if other.rank <= own.rank and other.lateness >= other.apart:
-            raise NotAnalysable(f"the jitter of {other.name} reaches its period")
+            return f"the jitter of {other.name} reaches its period"
     others = [task for at, task in enumerate(tasks) if at != index and task.rank <= own.rank]
     windows: list[int] = []
     window = 1
@@ -143,11 +145,11 @@ def _shown(tasks: Sequence[_Charged], index: int, response: int | None) -> tuple
         ) > window:
             window = need
             if window + own.lateness > response + job * own.apart:
-                raise NotAnalysable("its bound is lower than windows without offsets and distances show")
+                return "its bound is lower than windows without offsets and distances show"
         windows.append(window)
         if window + own.lateness <= (job + 1) * own.apart:
             return response, windows
-    raise NotAnalysable(f"its busy window has more than {MOST_WINDOWS} jobs")
+    return f"its busy window has more than {MOST_WINDOWS} jobs"
 
 
 def _record(task: _Charged) -> str:

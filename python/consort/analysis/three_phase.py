@@ -15,7 +15,7 @@ from consort.analysis.result import Bound, Step, Used, in_words, joined
 from consort.analysis.supply import NOTE
 from consort.analysis.unitask import UniTask
 from consort.model import System
-from consort.plan import Plan, plan_of
+from consort.plan import Plan, Slot, plan_of
 
 Method = Literal["corrected", "literal", "round-robin"]
 
@@ -226,10 +226,9 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
             # The round has every core's slot in it, and this one is as long as all that its tasks move.
             for name in plan.cores[one].tasks:
                 figures.moves(name)
-    if planned.slot is None:
-        raise NotAnalysable(f"scheduling.{core}.slot: {planned.slot_missing}")
-    arbitration = planned.slot.arbitration
-    share = DmaShare(planned.slot.length_ps, planned.slot.round_ps)
+    slot = slot_of(plan, core)
+    arbitration = slot.arbitration
+    share = DmaShare(slot.length_ps, slot.round_ps)
     switch, late = figures.context_switch(core), figures.lateness(core)
     used = [switch.used, late.used]
     tasks = []
@@ -277,12 +276,13 @@ def carried(subject: System | Plan, core: str) -> tuple[Used, ...]:
     return figures.transfers()
 
 
-def slot_of(subject: System | Plan, core: str) -> int:
-    """The length of a core's slot [ps]: as given, else as long as its largest load or unload."""
+def slot_of(subject: System | Plan, core: str) -> Slot:
+    """A core's slot: as given, else as long as its largest load or unload; `NotAnalysable` where neither is
+    known."""
     planned = plan_of(subject).cores[core]
     if planned.slot is None:
         raise NotAnalysable(f"scheduling.{core}.slot: {planned.slot_missing}")
-    return planned.slot.length_ps
+    return planned.slot
 
 
 def bound_three_phase(subject: System | Plan, core: str) -> list[Bound]:

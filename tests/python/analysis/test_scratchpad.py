@@ -84,7 +84,7 @@ def test_no_transfer_is_shorter_than_a_timed_one_of_as_many_bytes() -> None:
         tasks = {"a": {**task, "footprint": {"code": code}}}
         given = {"consort": 1, "platform": "timed", "scheduling": scheduling, "tasks": tasks}
         system = system_from_data(given, platform=where)
-        assert slot_of(system, "app-0") == expected, code
+        assert slot_of(system, "app-0").length_ps == expected, code
 
 
 def test_only_scratchpads_of_two_partitions_execute_three_phase_tasks() -> None:
@@ -106,9 +106,9 @@ def test_only_scratchpads_of_two_partitions_execute_three_phase_tasks() -> None:
 def test_slot_fits_the_largest_footprint_of_each_core():
     """Table IV: 40 KiB in 432 us, 3.16 us of set-up."""
     system = system_from_data(description())
-    assert slot_of(system, "app-0") == pytest.approx((14002 / 40960 * 432 + 3.16) * US, rel=1e-4)
+    assert slot_of(system, "app-0").length_ps == pytest.approx((14002 / 40960 * 432 + 3.16) * US, rel=1e-4)
     core = core_of(system, "app-0")
-    assert core.share.round == slot_of(system, "app-0") + slot_of(system, "app-1")
+    assert core.share.round == slot_of(system, "app-0").length_ps + slot_of(system, "app-1").length_ps
     assert [t.name for t in core.tasks] == ["ttsprk", "canrdr"]
     # Two context switches of 0.46 us.
     assert core.tasks[0].execution == pytest.approx(383.92 * US)

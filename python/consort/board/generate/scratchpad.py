@@ -85,7 +85,7 @@ def slots(system: System, names: list[str], notes: list[str]) -> tuple[System, i
         described = system.scheduling_of(core)
         computed = described.slot is None or described.slot == "auto"
         try:
-            slot = slot_of(system, core)
+            slot = slot_of(system, core).length_ps
         except NotAnalysable as error:
             raise BadInput(f"{error}; --dma-rate gives the engine's rate", file=system.file) from None
         if computed:
@@ -210,7 +210,10 @@ def make_tables(system: System, options: TableOptions) -> Tables:
                 for rank, name in enumerate(system.tasks_on(core))
             ),
             whole_ticks(
-                system, slot_of(system, core), hertz, f"scheduling.{system.scheduling_entry(core)}.slot"
+                system,
+                slot_of(system, core).length_ps,
+                hertz,
+                f"scheduling.{system.scheduling_entry(core)}.slot",
             ),
             partition_bytes(system, core),
             options.scratchpads.get(core),
@@ -282,7 +285,7 @@ def _row(
         return -(-picoseconds * hertz // SECOND)
 
     # In turns an operation lasts as long as it moves, where that is known; a slot's lasts until its end.
-    slot = slot_of(system, core[0])
+    slot = slot_of(system, core[0]).length_ps
     in_turn = system.scheduling_of(core[0]).arbitration == "round-robin"
     load, unload = (moved(system, name) or (slot, slot)) if in_turn else (0, 0)
     times = {
