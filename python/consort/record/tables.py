@@ -189,7 +189,7 @@ def add_tables(
         if name == ACTIVITY:
             entry["interference"] = achieved(converted, clock.provenance, end)
         if name == JOBS:
-            entry["jobs"] = job_counts(table.rows)
+            entry["jobs"] = job_counts(table)
             if ran is not None:
                 entry["tasks"] = _by_task(table, ran)
             finished = converted.column("finish_ns").present()
@@ -209,7 +209,7 @@ def _with_bits(table: RawTable, verdict: Judgement | None) -> RawTable:
 
 def _by_task(table: RawTable, ran: Ran) -> dict[str, dict[str, Any]]:
     """Counts of each task's jobs by how they ended."""
-    counts = job_counts_by(table.rows, np.ascontiguousarray(table.rows["task"]), len(ran.tasks))
+    counts = job_counts_by(table, np.ascontiguousarray(table["task"]), len(ran.tasks))
     return {name: {"jobs": jobs} for name, jobs in zip(ran.task_names, counts, strict=True)}
 
 
@@ -274,6 +274,9 @@ def _write_parquet(converted: Converted, rows: int, provenance: str, file: Path)
     }
     chosen = {f.name: encodings[str(f.type)] for f in first.schema if str(f.type) in encodings}
     named = [f.name for f in first.schema if str(f.type).startswith("dictionary")]
+    # Whoever reads a part of the time finds its groups by these; to find the least and largest of each column
+    # took as long as to pack it.
+    ordered = [f.name for f in first.schema if f.metadata[b"kind"] == b"timestamp"][:2]
     with pq.ParquetWriter(
         file,
         first.schema,
@@ -281,6 +284,7 @@ def _write_parquet(converted: Converted, rows: int, provenance: str, file: Path)
         compression_level=1,
         use_dictionary=named or False,
         column_encoding=chosen,
+        write_statistics=ordered or False,
     ) as writer:
         writer.write_table(first, GROUP)
         for group in groups[1:]:

@@ -43,7 +43,11 @@ def test_every_sample_is_kept_in_ticks_and_nanoseconds(tmp_path: Path) -> None:
     metadata = table.schema.field("response_ns").metadata
     assert metadata == {b"unit": b"ns", b"kind": b"duration", b"provenance": b"measured"}
     parquet = pq.ParquetFile(run.table_file("offloaded", "jobs"))
-    assert parquet.metadata.row_group(0).column(0).compression == "ZSTD"
+    group = parquet.metadata.row_group(0)
+    assert group.column(0).compression == "ZSTD"
+    columns = [group.column(place) for place in range(group.num_columns)]
+    # Those in whose order the rows lie.
+    assert [one.path_in_schema for one in columns if one.is_stats_set] == ["release_tick", "release_ns"]
 
 
 def test_summaries_are_those_of_the_parquet(tmp_path: Path) -> None:
