@@ -159,6 +159,4 @@ def _during(load: RawRun, measured: RawRun) -> RawRun:
     begin, end = _window(measured)
     table = load.tables[ACTIVITY]
     inside = (table.rows["t"] >= begin) & (table.rows["t"] <= end)
-    rows = table.rows[inside]
-    cut = dataclasses.replace(table, spec=table.spec.model_copy(update={"rows": len(rows)}), rows=rows)
-    return dataclasses.replace(load, tables={ACTIVITY: cut})
+    return dataclasses.replace(load, tables={ACTIVITY: table.of(table.rows[inside])})

@@ -50,7 +50,7 @@ def executions(
     tasks = samples.system.tasks
     wcets = [limits.wcets.get(task.name, executes_ns(task)) for task in tasks]
     least = interrupted.least
-    ns = samples.ns(samples.jobs["compute"].astype(np.int64))
+    ns = samples.ns(samples.table["compute"].astype(np.int64))
     ns = np.where(least > 0, least, ns)
     counted = (samples.all_alone & ~found.disturbed & (ns > 0)) | (least > 0)
     longest_allowed = np.array([np.inf if ns is None else ns * (1 + 1e-9) for ns in wcets])

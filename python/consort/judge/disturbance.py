@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from consort.base.environment import throttled_ns
 from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE, STATUS, Ran
+from consort.record.raw import RawTable
 
 Ticks = NDArray[np.int64]
 _Time = TypeVar("_Time", np.int64, np.float64)
@@ -80,7 +81,7 @@ class Disturbances:
 
 
 def disturbances(
-    jobs: NDArray[np.void],
+    table: RawTable,
     events: NDArray[np.void] | None,
     system: Ran,
     ticks_per_ns: float,
@@ -101,8 +102,9 @@ def disturbances(
     }
     if not wake_ups and not counted and not any(mine.begin.size for mine in gaps.values()):
         # No machine takes part in simulated time.
-        none = np.zeros(jobs.size, dtype=np.bool_)
+        none = np.zeros(table.spec.rows, dtype=np.bool_)
         return Disturbances(none, none, gaps)
+    jobs = np.asarray(table.rows)
     spans = _Spans(jobs, system, ticks_per_ns)
     late = np.zeros(jobs.size, dtype=np.bool_)
     for core, others in (_sharing(system) if wake_ups or counted else {}).items():

@@ -64,13 +64,13 @@ class Executed:
 
     @staticmethod
     def nothing(samples: Samples) -> Executed:
-        none = np.zeros(samples.jobs.size, dtype=np.bool_)
-        return Executed(np.zeros(samples.jobs.size), none, none, none, samples.events)
+        none = np.zeros(samples.size, dtype=np.bool_)
+        return Executed(np.zeros(samples.size), none, none, none, samples.events)
 
 
 def executed(samples: Samples, limits: Bounds) -> Executed:
     """Finds it, for time that a machine measured."""
-    if samples.events is None or not samples.jobs.size:
+    if samples.events is None or not samples.size:
         return Executed.nothing(samples)
     watched = _Watched(samples)
     wcet = _wcets(samples, limits)

@@ -117,7 +117,7 @@ def judge(
     # Only a machine interrupts a job.
     own = executed(samples, limits) if provenance == "measured" else Executed.nothing(samples)
     found = disturbances(
-        samples.jobs,
+        samples.table,
         own.events,
         samples.system,
         samples.ticks_per_ns,
@@ -220,7 +220,7 @@ def _outputs(
     samples: Samples, expected: Mapping[str, Expected]
 ) -> tuple[NDArray[np.uint32], list[WrongOutput], dict[int, NDArray[np.void]]]:
     """The error bit of each job, the first wrong output of each task, and what each was expected to be."""
-    bits = np.zeros(samples.jobs.size, dtype=np.uint32)
+    bits = np.zeros(samples.size, dtype=np.uint32)
     errors: list[WrongOutput] = []
     beside: dict[int, NDArray[np.void]] = {}
     for name, wanted in expected.items():

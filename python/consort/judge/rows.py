@@ -242,15 +242,15 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
     jobs of the others are looked at task by task.
     """
     tasks, status = samples.system.tasks, samples.status
-    response, compute = samples.response, samples.jobs["compute"].astype(np.int64)
+    response, compute = samples.response, samples.table["compute"].astype(np.int64)
     missed = samples.missed
     # For jobs that others interrupted only the time from begin to end is known, not their execution.
     begun = compute > 0
     computed = begun & samples.all_alone
     executed = samples.ns(compute)
     exchanged = (
-        (samples.jobs["sent"] > 0)
-        & (samples.jobs["received"] > 0)
+        (samples.table["sent"] > 0)
+        & (samples.table["received"] > 0)
         & ((status & (STATUS["outputs_held"] | STATUS["local_fallbacks"])) == 0)
     )
     deadlines = [samples.system.ns(task.deadline_ps) for task in tasks]

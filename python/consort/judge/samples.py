@@ -28,7 +28,6 @@ class Samples:
     system: Ran
     record: RawRun
     table: RawTable
-    jobs: NDArray[np.void]
     operations: NDArray[np.void] | None
     events: NDArray[np.void] | None
     ticks_per_ns: float
@@ -45,37 +44,45 @@ class Samples:
         table = record.tables.get(JOBS)
         if table is None:
             raise BadInput("has no table 'jobs'", file=record.path / MANIFEST, field="tables")
-        lacking = [name for name in NEEDED if name not in (table.rows.dtype.names or ())]
+        lacking = [name for name in NEEDED if name not in table.names]
         if lacking:
             raise BadInput(f"table 'jobs' lacks {', '.join(lacking)}", file=record.path / table.spec.file)
         for column, names in (("task", system.tasks), ("core", system.cores)):
-            if table.rows.size and int(table.rows[column].max()) >= len(names):
+            if table.spec.rows and (largest := int(table[column].max())) >= len(names):
                 raise BadInput(
-                    f"table 'jobs' has {column} {int(table.rows[column].max())}, but there are {len(names)}",
+                    f"table 'jobs' has {column} {largest}, but there are {len(names)}",
                     file=record.path / table.spec.file,
                     field=column,
                 )
         events = record.tables.get(EVENTS_TABLE)
         operations = record.tables.get(OPERATIONS_TABLE)
-        # Copied once: columns of mapped records of a hundred bytes are slow to go over again and again.
         return Samples(
             system,
             record,
             table,
-            np.asarray(table.rows),
             None if operations is None else np.asarray(operations.rows),
             None if events is None else np.asarray(events.rows),
             record.manifest.clock.ticks_per_second / 1e9,
         )
 
     @cached_property
+    def jobs(self) -> NDArray[np.void]:
+        """The rows of the jobs; where one column of all of them is wanted, `table` has it in one piece."""
+        return np.asarray(self.table.rows)
+
+    @property
+    def size(self) -> int:
+        """How many jobs there are."""
+        return self.table.spec.rows
+
+    @cached_property
     def task(self) -> NDArray[Any]:
         """The number of each job's task."""
-        return np.ascontiguousarray(self.jobs["task"])
+        return np.ascontiguousarray(self.table["task"])
 
     @cached_property
     def status(self) -> NDArray[Any]:
-        return np.ascontiguousarray(self.jobs["status"])
+        return np.ascontiguousarray(self.table["status"])
 
     @cached_property
     def missed(self) -> NDArray[np.bool_]:
@@ -87,7 +94,7 @@ class Samples:
     @cached_property
     def released(self) -> list[int]:
         """How many jobs each task has."""
-        return self.count(np.ones(self.jobs.size, dtype=np.bool_))
+        return self.count(np.ones(self.size, dtype=np.bool_))
 
     def count(self, mask: NDArray[np.bool_]) -> list[int]:
         """How many of the marked jobs each task has."""
@@ -100,8 +107,10 @@ class Samples:
     @cached_property
     def response(self) -> NDArray[np.float64]:
         """The response of each job, in ns; inf if it did not end."""
-        ticks = self.jobs["finish"].astype(np.int64) - self.jobs["release"].astype(np.int64)
-        return np.where(unended(self.jobs), np.inf, ticks / self.ticks_per_ns)
+        ticks = self.table["finish"].view(np.int64) - self.table["release"].view(np.int64)
+        response: NDArray[np.float64] = ticks / self.ticks_per_ns
+        response[unended(self.table)] = np.inf
+        return response
 
     @property
     def ordinary(self) -> tuple[str, ...]:
@@ -117,7 +126,7 @@ class Samples:
 
     @cached_property
     def _by_task(self) -> Sequence[NDArray[np.int64]]:
-        seq = np.ascontiguousarray(self.jobs["seq"])
+        seq = np.ascontiguousarray(self.table["seq"])
         return rows_by(self.task, len(self.system.tasks), seq)
 
     def rows_of(self, task: int) -> NDArray[np.int64]:
@@ -173,7 +182,7 @@ class Samples:
         if self.record.manifest.clock.provenance == "simulated":
             by_plan: NDArray[np.bool_] = (self.status & STATUS["local_fallbacks"]) == 0
             return by_plan
-        found = np.zeros(self.jobs.size, dtype=np.bool_)
+        found = np.zeros(self.size, dtype=np.bool_)
         for number in range(len(self.system.tasks)):
             found[self.rows_of(number)] = self.alone(number)
         return found
@@ -224,7 +233,7 @@ class Samples:
     @property
     def released_for(self) -> int:
         """The time [ticks] from the first release to the last one, of all tasks."""
-        released = self.jobs["release"].astype(np.int64)
+        released = self.table["release"].astype(np.int64)
         return int(np.ptp(released)) if released.size else 0
 
     def ns(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:

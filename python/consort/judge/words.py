@@ -110,7 +110,7 @@ def perhaps_longer(samples: Samples, found: Executed) -> tuple[str, ...]:
             (found.open, "took more CPU time than the WCET"),
             (found.late, "took longer than deadline and bound allow"),
         )
-        for place, count in Counter(samples.jobs["task"][rows].tolist()).items()
+        for place, count in Counter(samples.task[rows].tolist()).items()
     )
 
 

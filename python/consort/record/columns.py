@@ -39,8 +39,9 @@ def to_ns(ticks: Ints, ticks_per_second: float) -> Ints:
     """
     if ticks_per_second == 1e9:
         return ticks
-    scaled: Ints = np.rint(ticks * (1e9 / ticks_per_second)).astype(np.int64)
-    return scaled
+    scaled = ticks * (1e9 / ticks_per_second)
+    np.rint(scaled, out=scaled)
+    return scaled.astype(np.int64)
 
 
 JOBS = "jobs"
@@ -180,7 +181,7 @@ def convert(table: RawTable, clock: Clock, origin: int, ran: Ran | None = None) 
     names = _names(table, ran)
     measuring = [f for f in table.spec.fields if f.kind in ("duration", "sample")]
     for field in table.spec.fields:
-        values = table.rows[field.name]
+        values = table[field.name]
         if field.unit == "tick" and field.kind in ("timestamp", "duration"):
             absent = None
             if field.kind == "timestamp":
@@ -229,9 +230,9 @@ def _names(table: RawTable, ran: Ran | None) -> dict[str, tuple[str, ...]]:
         SLICES_TABLE: {"task": tasks, "core": cores, "doing": SLICES},
     }.get(table.name, {})
     for field, names in found.items():
-        if field not in (table.rows.dtype.names or ()):
+        if field not in table.names:
             raise BadInput(f"table '{table.name}' lacks {field}", file=table.spec.file, field="fields")
-        values = table.rows[field]
+        values = table[field]
         beyond = values >= len(names)
         wrong = beyond & (values != NONE) if beyond.any() else beyond
         if wrong.any():
@@ -267,12 +268,12 @@ def _job_metrics(table: RawTable, clock: Clock) -> list[Column]:
             f"table 'jobs' must hold {', '.join(wrong)} as u8 ticks", file=table.spec.file, field="fields"
         )
     t: dict[str, NDArray[np.int64]] = {
-        name: np.ascontiguousarray(table.rows[name]).view(np.int64) for name in JOB_FIELDS[:6]
+        name: np.ascontiguousarray(table[name]).view(np.int64) for name in JOB_FIELDS[:6]
     }
-    status = table.rows["status"]
+    status = table["status"]
     held = (status & STATUS["outputs_held"]) != 0
     fallback = (status & STATUS["local_fallbacks"]) != 0
-    endless = unended(table.rows)
+    endless = unended(table)
     # A held output was not computed in time; a late answer may still have brought its computing time.
     nothing_computed = (held & (t["compute"] == 0)) | (endless & (t["compute"] == 0))
     # After a fallback `compute` is the master's own, so it says nothing about the way to the worker.
@@ -282,7 +283,8 @@ def _job_metrics(table: RawTable, clock: Clock) -> list[Column]:
     response[endless] = np.inf
 
     def metric(name: str, ticks: NDArray[np.int64], absent: Mask) -> Column:
-        values = to_ns(ticks, clock.ticks_per_second)
+        # A system without offloaded tasks has no exchanges at all.
+        values = np.zeros_like(ticks) if absent.all() else to_ns(ticks, clock.ticks_per_second)
         return Column(f"{name}_ns", values, "ns", "duration", absent if absent.any() else None)
 
     return [
@@ -293,7 +295,7 @@ def _job_metrics(table: RawTable, clock: Clock) -> list[Column]:
     ]
 
 
-def unended(jobs: NDArray[np.void]) -> Mask:
+def unended(jobs: RawTable | NDArray[np.void]) -> Mask:
     """The releases whose job did not end: those that were skipped, and jobs that were aborted or cut off."""
     skipped = (jobs["status"] & STATUS["unserved"]) != 0
     found: Mask = skipped | (jobs["finish"] == 0)
@@ -304,9 +306,9 @@ def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], ran: Ran | None
     """Each quantity of each task that has samples; of all jobs together where no tasks are described."""
     found = []
     tasks: list[tuple[str | None, NDArray[np.int64] | None]] = [(None, None)]
-    numbers = np.zeros(table.rows.size, dtype=np.uint16)
+    numbers = np.zeros(table.spec.rows, dtype=np.uint16)
     if ran is not None:
-        numbers = np.ascontiguousarray(table.rows["task"])
+        numbers = np.ascontiguousarray(table["task"])
         tasks = list(zip(ran.task_names, rows_by(numbers, len(ran.tasks)), strict=True))
     samples = [counts_by(numbers, column.there, len(tasks)) for column in derived]
     for place, (task, rows) in enumerate(tasks):
@@ -318,17 +320,17 @@ def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], ran: Ran | None
     return found
 
 
-def job_counts(jobs: NDArray[np.void]) -> dict[str, Any]:
+def job_counts(jobs: RawTable) -> dict[str, Any]:
     """The number of jobs, the number that carry each bit of the status word, and the numbers by how they
     ended.
 
     `on_time`, `late` and `unserved` add up to `jobs`: a job that started but never ended counts as unserved.
     `causes`: why deadlines were missed, each miss once.
     """
-    return job_counts_by(jobs, np.zeros(jobs.size, dtype=np.uint16), 1)[0]
+    return job_counts_by(jobs, np.zeros(jobs.spec.rows, dtype=np.uint16), 1)[0]
 
 
-def job_counts_by(jobs: NDArray[np.void], task: NDArray[Any], count: int) -> list[dict[str, Any]]:
+def job_counts_by(jobs: RawTable, task: NDArray[Any], count: int) -> list[dict[str, Any]]:
     """The same of the jobs of each task, whose number below `count` is in `task`."""
     status = np.ascontiguousarray(jobs["status"])
     endless = unended(jobs)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
+_NO_TIME = np.iinfo(np.uint64).max
 
 Kind = Literal["timestamp", "duration", "sample"]
 
@@ -98,16 +100,35 @@ class Manifest(_Strict):
     realtime: dict[str, Any] = {}
 
 
+# A table as its columns, each of which lies in one piece.
+Columns = Mapping[str, NDArray[Any]]
+
+
 @dataclass(frozen=True)
 class RawTable:
-    """A table's rows, mapped from its file, and what each field is."""
+    """A table's rows, mapped from its file, or its columns, and what each field is."""
 
     spec: TableSpec
-    rows: NDArray[np.void]
+    given: NDArray[np.void] | Columns
 
     @property
     def name(self) -> str:
         return self.spec.name
+
+    def __getitem__(self, field: str) -> NDArray[Any]:
+        """The column of a field: of rows a view."""
+        found: NDArray[Any] = self.given[field]
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return names_of(self.given)
+
+    @cached_property
+    def rows(self) -> NDArray[np.void]:
+        """The rows; those of columns are put together when they are first asked for."""
+        return self.given if isinstance(self.given, np.ndarray) else packed(self.given)
 
     def of(self, rows: NDArray[np.void], name: str = "") -> RawTable:
         """A table of some of the rows, or of such rows."""
@@ -156,10 +177,10 @@ class RawRun:
         for table in self.tables.values():
             for field in table.spec.fields:
                 if field.kind == "timestamp" and field.unit == "tick":
-                    column = table.rows[field.name]
-                    present = column[column > 0]
-                    if present.size:
-                        firsts.append(int(present.min()))
+                    column = table[field.name]
+                    # One below 0 is the largest of all.
+                    if column.size and (least := int((column - np.uint64(1)).min())) != _NO_TIME:
+                        firsts.append(least + 1)
         return min(firsts, default=0)
 
 
@@ -251,6 +272,22 @@ def _check_fields(manifest: Path, where: str, spec: TableSpec) -> None:
             )
 
 
+def names_of(table: NDArray[np.void] | Columns) -> tuple[str, ...]:
+    return (table.dtype.names or ()) if isinstance(table, np.ndarray) else tuple(table)
+
+
+def size_of(columns: Columns) -> int:
+    return next(iter(columns.values())).size
+
+
+def packed(columns: Columns) -> NDArray[np.void]:
+    """The columns as rows of fields without gaps."""
+    rows = np.empty(size_of(columns), dtype=[(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        rows[name] = column
+    return rows
+
+
 def write_table(
     folder: Path,
     name: str,
@@ -266,13 +303,22 @@ def write_table(
 
 
 def table_entry(
-    name: str, rows: NDArray[np.void], stamps: Collection[str] = (), durations: Collection[str] = ()
+    name: str,
+    rows: NDArray[np.void] | Columns,
+    stamps: Collection[str] = (),
+    durations: Collection[str] = (),
 ) -> dict[str, Any]:
     """A table's entry of the manifest.
 
-    `rows` is one-dimensional, little-endian, of named fields; a field that is an array stays in the file
-    without being described. `stamps` and `durations` name the fields that are times, in ticks (u8).
+    `rows`, or the columns of such, is one-dimensional, little-endian, of named fields; a field that is an
+    array stays in the file without being described. `stamps` and `durations` name the fields that are times,
+    in ticks (u8).
     """
+    if not isinstance(rows, np.ndarray):
+        # Only their form and their number say something here.
+        size, rows = size_of(rows), packed({field: column[:0] for field, column in rows.items()})
+    else:
+        size = rows.size
     assert rows.dtype.fields is not None and rows.dtype.names is not None
     fields = []
     for field in rows.dtype.names:
@@ -293,7 +339,7 @@ def table_entry(
     return {
         "name": name,
         "file": f"{name}.bin",
-        "rows": int(rows.size),
+        "rows": int(size),
         "record_bytes": rows.dtype.itemsize,
         "fields": fields,
     }

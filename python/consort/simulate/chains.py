@@ -15,6 +15,7 @@ from consort.judge import Limit
 from consort.judge.chains import chain_times, hops_of
 from consort.plan import Plan
 from consort.record.ran import Ran
+from consort.record.raw import packed
 from consort.simulate.build import Prepared, prepare
 from consort.simulate.engine import Choice, Report, Simulation, joined, repeated, simulate
 from consort.simulate.recording import TICKS_PER_NS, jobs_of, operations_of, system_of
@@ -118,10 +119,10 @@ def measure_chains(simulation: Simulation) -> Chains:
         return {}
     ran = Ran.of(simulation.prepared.plan, system_of(simulation))
     jobs = jobs_of(simulation)
-    operations = operations_of(simulation, jobs, ran)
+    operations, rows = operations_of(simulation, jobs, ran), packed(jobs)
     found = {}
     for chain in ran.chains:
-        times = chain_times(hops_of(jobs, operations, chain, ran, TICKS_PER_NS))
+        times = chain_times(hops_of(rows, operations, chain, ran, TICKS_PER_NS))
         allowed = described[chain.name]
         found[chain.name] = ChainFigures(
             chain.name,

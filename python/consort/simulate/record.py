@@ -24,7 +24,7 @@ from consort.plan import Plan
 from consort.record import Ran, RawRun, RunWriter
 from consort.record.columns import JOBS, OPERATIONS_TABLE, SLICES_TABLE
 from consort.record.ran import OPERATIONS, SLICES, STATUS
-from consort.record.raw import Manifest, RawTable, manifest_of, table_entry
+from consort.record.raw import Columns, Manifest, RawTable, manifest_of, names_of, table_entry
 from consort.record.store import Run
 from consort.record.writer import Pages
 from consort.report import PAGES
@@ -126,9 +126,9 @@ class Rows:
 
     plan: Plan
     config: dict[str, Any]
-    jobs: NDArray[np.void]
+    jobs: Columns
     operations: NDArray[np.void]
-    slices: NDArray[np.void]
+    slices: Columns
 
     @staticmethod
     def of(simulation: Simulation) -> Rows:
@@ -159,24 +159,20 @@ def recording_of(rows: Rows, stopped: int | None = None) -> RawRun:
         events=events,
     )
     made = Manifest.model_validate(manifest)
-    tables = {
-        spec.name: RawTable(spec, table)
-        for spec, table in zip(made.tables, (rows.jobs, rows.operations, rows.slices), strict=True)
-    }
+    given: tuple[Columns | NDArray[np.void], ...] = (rows.jobs, rows.operations, rows.slices)
+    tables = {spec.name: RawTable(spec, table) for spec, table in zip(made.tables, given, strict=True)}
     return RawRun(rows.plan.file, made, tables, Ran.of(rows.plan, rows.config))
 
 
-def _slices(simulation: Simulation) -> NDArray[np.void]:
+def _slices(simulation: Simulation) -> dict[str, NDArray[Any]]:
     assert simulation.slices is not None
     source = simulation.slices
     kinds = {"begin": "<u8", "end": "<u8", "seq": "<u4", "task": "<u2", "core": "<u2", "doing": "<u1"}
     order = np.argsort(np.ascontiguousarray(source["begin"]), kind="stable")
-    rows = np.empty(source.size, dtype=list(kinds.items()))
-    for field in kinds:
-        rows[field] = source[field][order]
+    columns = {field: source[field][order].astype(kind) for field, kind in kinds.items()}
     for field in ("begin", "end"):
-        rows[field] += np.uint64(FIRST_TICK)
-    return rows
+        columns[field] += np.uint64(FIRST_TICK)
+    return columns
 
 
 def record_modes(
@@ -197,7 +193,7 @@ def record_modes(
         for mode in dict.fromkeys(stay.mode for stay in simulation.segments):
             stays = [stay for stay in simulation.segments if stay.mode == mode]
             rows = _rows_of(stays, simulation.duration)
-            if not rows.jobs.size:
+            if not rows.jobs["release"].size:
                 continue
             raw = recording_of(rows)
             wcets = executions(bounds.plans[mode])
@@ -232,11 +228,11 @@ def _rows_of(stays: Sequence[Segment], duration: int) -> Rows:
         for table in (part.jobs, part.operations, part.slices):
             _shift(table, stay.start)
         blocks = _number_on(part.operations, blocks)
-    jobs, operations, slices = (
-        np.concatenate(tables)
-        for tables in zip(*((part.jobs, part.operations, part.slices) for part in parts), strict=True)
+    jobs, slices = (
+        {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+        for tables in ([part.jobs for part in parts], [part.slices for part in parts])
     )
-    return Rows(parts[0].plan, config, jobs, operations, slices)
+    return Rows(parts[0].plan, config, jobs, np.concatenate([part.operations for part in parts]), slices)
 
 
 def _planned(plan: Plan, stays: Sequence[Segment]) -> dict[str, int]:
@@ -248,12 +244,11 @@ def _planned(plan: Plan, stays: Sequence[Segment]) -> dict[str, int]:
     }
 
 
-def _shift(rows: NDArray[np.void], start: int) -> None:
+def _shift(table: NDArray[np.void] | Columns, start: int) -> None:
     """Times of a stay as those of the whole run; 0 is no time."""
-    assert rows.dtype.names is not None
-    for name in (*TIMES, "time", "begin", "end"):
-        if name in rows.dtype.names:
-            rows[name] += np.where(rows[name] == 0, 0, start).astype(np.uint64)
+    for name in set(names_of(table)) & {*TIMES, "time", "begin", "end"}:
+        column = table[name]
+        column += np.where(column == 0, 0, start).astype(np.uint64)
 
 
 def _number_on(operations: NDArray[np.void], before: NDArray[np.uint64]) -> NDArray[np.uint64]:

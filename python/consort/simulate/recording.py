@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from consort.analysis.channel_bounds import transfers
 from consort.analysis.figures import Figures, MissingFigure
 from consort.base.errors import BadInput
-from consort.judge.chains import operation_rows, simulated_operations
+from consort.judge.chains import OPERATION, operation_rows, simulated_operations
 from consort.plan import Plan
 from consort.plan.channels import link_of
 from consort.record.ran import NONE, SLICES, STATUS, Ran
+from consort.record.raw import Columns
 from consort.record.summary import rows_by
 from consort.simulate.engine import TIMES, Simulation
 
@@ -100,31 +101,28 @@ def system_of(simulation: Simulation) -> dict[str, Any]:
     }
 
 
-def jobs_of(simulation: Simulation) -> NDArray[np.void]:
-    """The rows of table `jobs`, in ticks of a picosecond, by release."""
+def jobs_of(simulation: Simulation) -> Columns:
+    """The columns of table `jobs`, in ticks of a picosecond, by release."""
     assert simulation.jobs is not None, "only a run with a trace has jobs"
     source = simulation.jobs
     counts = ("seq", "status", "preemptions")
-    stamps = [(name, "<u8") for name in (*TIMES, "compute")]
+    kinds = dict.fromkeys((*TIMES, "compute"), "<u8") | dict.fromkeys(counts, "<u4") | {"task": "<u2"}
     order = _by_release(source)
-    rows = np.empty(
-        source.size,
-        dtype=[*stamps, *((name, "<u4") for name in counts), ("task", "<u2"), ("core", "<u2")],
-    )
+    columns = {name: np.empty(source.size, dtype=kind) for name, kind in kinds.items()}
     # As rows without fields they are put in order at once, and a part at a time.
     whole = source.view(np.dtype((np.void, source.dtype.itemsize)))
     for begin in range(0, source.size, _TOGETHER):
         ordered = whole[order[begin : begin + _TOGETHER]].view(source.dtype)
-        part = rows[begin : begin + _TOGETHER]
+        part = slice(begin, begin + _TOGETHER)
         for field in TIMES:
             # An instant that did not come is -1 there and 0 here.
-            np.add(ordered[field], FIRST_TICK, out=part[field], casting="unsafe")
+            np.add(ordered[field], FIRST_TICK, out=columns[field][part], casting="unsafe")
         for field in ("compute", *counts, "task"):
-            part[field] = ordered[field]
+            columns[field][part] = ordered[field]
     cores = simulation.prepared.cores
     core_of = [cores.index(task.core) for task in simulation.prepared.plan.tasks.values()]
-    rows["core"] = np.array(core_of, dtype=np.uint16)[rows["task"]]
-    return rows
+    columns["core"] = np.array(core_of, dtype=np.uint16)[columns["task"]]
+    return columns
 
 
 def _by_release(jobs: NDArray[np.void]) -> NDArray[np.int64]:
@@ -138,10 +136,13 @@ def _by_release(jobs: NDArray[np.void]) -> NDArray[np.int64]:
     return order[np.argsort(key, kind="stable")]
 
 
-def operations_of(simulation: Simulation, jobs: NDArray[np.void], ran: Ran) -> NDArray[np.void]:
+def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np.void]:
     """The rows of table `operations`: writes and reads by the jobs of each channel's tasks."""
     places = {name: number for number, name in enumerate(ran.task_names)}
-    moments_of = _Moments(simulation, jobs)
+    three_phase = [place for place, task in enumerate(ran.tasks) if task.execution == "three-phase"]
+    if not ran.channels and not three_phase:
+        return np.zeros(0, dtype=OPERATION)
+    moments_of = _Moments(simulation, jobs, three_phase)
 
     def written_by(task: str) -> Times:
         _, _, times = moments_of(places[task], let=False)
@@ -170,7 +171,7 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], ran: Ran) -> N
                 {} if arrives is None else {number: arrives},
             )
         )
-    parts.append(moments_of.reads_from_outside())
+    parts += [moments_of.reads_from_outside(task) for task in three_phase]
     return np.concatenate(parts)
 
 
@@ -207,16 +208,14 @@ def taken_in_order(there: Times, reads: Times, capacity: int) -> Times:
 class _Moments:
     """The numbers of a task's jobs, when each read and when it wrote; 0 for a job that wrote nothing."""
 
-    def __init__(self, simulation: Simulation, jobs: NDArray[np.void]) -> None:
+    def __init__(self, simulation: Simulation, jobs: Columns, three_phase: Sequence[int]) -> None:
         self._tasks = list(simulation.prepared.plan.tasks.values())
         # A column of its own for each field: of the rows of one task only what is asked for is copied.
         self._release, self._reads, self._finish, self._seq, self._status = (
             jobs[field].astype(np.int64) for field in ("release", "start", "finish", "seq", "status")
         )
-        self._task = np.ascontiguousarray(jobs["task"])
-        self._rows = rows_by(self._task, len(self._tasks), self._seq)
+        self._rows = rows_by(jobs["task"], len(self._tasks), self._seq)
         assert simulation.slices is not None
-        three_phase = [n for n, task in enumerate(self._tasks) if task.execution == "three-phase"]
         if not three_phase:
             return
         loads = simulation.slices[simulation.slices["doing"] == SLICES.index("load")]
@@ -234,8 +233,8 @@ class _Moments:
             return seq, due, np.where(wrote, due + self._tasks[task].deadline_ps, 0)
         return seq, self._reads[mine], np.where(wrote, self._finish[mine], 0)
 
-    def reads_from_outside(self) -> NDArray[np.void]:
-        """The reads of all tasks from outside of the system, at the moment at which each reads everything."""
-        rows = np.concatenate(self._rows)
+    def reads_from_outside(self, task: int) -> NDArray[np.void]:
+        """The reads of a three-phase task from outside of the system: its jobs begin after their loads."""
+        rows = self._rows[task]
         none = np.zeros(rows.size, dtype=np.int64)
-        return operation_rows(self._reads[rows], none, self._seq[rows], self._task[rows], NONE, "read")
+        return operation_rows(self._reads[rows], none, self._seq[rows], task, NONE, "read")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from consort.base.errors import BadInput
 from consort.record import IncompleteRun, RawRun
+from consort.record.raw import RawTable, TableSpec, table_entry
 from synthetic import make_activity, make_jobs, write_raw
 
 
@@ -46,6 +47,17 @@ def test_origin_is_the_first_time_that_happened(raw: Path) -> None:
     assert RawRun.load(raw).origin() == 10_000_000_000
     edit(raw, lambda m: m["events"].append({"tick": 9_999_999_999, "name": "begin"}))
     assert RawRun.load(raw).origin() == 9_999_999_999
+
+
+def test_a_table_of_columns_is_one_of_rows() -> None:
+    rows = make_jobs(100, 1)
+    columns = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
+    entry = table_entry("jobs", columns, ("release",), ("compute",))
+    assert entry == table_entry("jobs", rows, ("release",), ("compute",))
+    table = RawTable(TableSpec.model_validate(entry), columns)
+    assert table.names == rows.dtype.names
+    assert table["finish"] is columns["finish"]
+    np.testing.assert_array_equal(table.rows, rows)
 
 
 def test_an_empty_table_is_a_table(tmp_path: Path) -> None:

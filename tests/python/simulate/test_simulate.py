@@ -468,6 +468,14 @@ class TestCommand:
             again = CliRunner().invoke(cli, [name, *more, "--root", str(tmp_path / "runs")])
             assert again.exit_code == 0, again.output
 
+    def test_operations_are_those_of_channels(self, tmp_path):
+        """Of tasks that exchange nothing there are none: when a job read its inputs says its start."""
+        tasks = {name: {"wcet": 2, "period": 10} for name in "tu"}
+        _, data = run_command(tmp_path, small.system(tasks))
+        run = load_run(data["run"], tmp_path / "runs")
+        assert len(run.table("simulated", "jobs")) > 0
+        assert len(run.table("simulated", "operations")) == 0
+
     @pytest.mark.parametrize("changes", [False, True])
     def test_pages_of_many_tasks_are_written_when_asked_for(self, tmp_path, monkeypatch, changes):
         monkeypatch.setattr(simulate_record, "PAGED_TASKS", 1)

@@ -144,7 +144,9 @@ def series(
     jobs, number = samples.jobs, samples.number(task)
     mine = samples.rows_of(number)
     core = system.core_names.index(system.tasks[number].core)
-    gaps = disturbances(jobs, samples.events, system, samples.ticks_per_ns, wake_ups=False).gaps[core]
+    gaps = disturbances(samples.table, samples.events, system, samples.ticks_per_ns, wake_ups=False).gaps[
+        core
+    ]
     start, finish = jobs["start"].astype(np.int64), jobs["finish"].astype(np.int64)
     served = mine[finish[mine] > 0]
     hit = touched(merged(gaps.begin, gaps.end), start[served], finish[served])
