@@ -52,6 +52,10 @@ module consort_mblock_xbar
     input  logic   m_r_valid_i [Memories],
     output logic   m_r_ready_o [Memories]
 );
+  // What is the only one shows whatever is granted: else a late grant would hold up all bits of it.
+  localparam bit OneLink = Links == 1;
+  localparam bit OneMemory = Memories == 1;
+
   logic [Links-1:0] aw_grant[Memories], ar_grant[Memories], w_owner_q[Memories];
   logic [Memories-1:0] b_grant[Links], r_grant[Links];
 
@@ -94,14 +98,12 @@ module consort_mblock_xbar
       m_b_ready_o[m] = 1'b0;
       m_r_ready_o[m] = 1'b0;
       for (int unsigned l = 0; l < Links; l++) begin
-        if (aw_grant[m][l]) m_aw_o[m] = m_aw_o[m] | l_aw_i[l];
-        if (ar_grant[m][l]) m_ar_o[m] = m_ar_o[m] | l_ar_i[l];
-        if (burst_q && w_owner_q[m][l]) begin
-          m_w_o[m] = m_w_o[m] | l_w_i[l];
-          m_w_valid_o[m] = l_w_valid_i[l];
-        end
-        if (b_grant[l][m]) m_b_ready_o[m] = l_b_ready_i[l];
-        if (r_grant[l][m]) m_r_ready_o[m] = l_r_ready_i[l];
+        if (OneLink || aw_grant[m][l]) m_aw_o[m] = m_aw_o[m] | l_aw_i[l];
+        if (OneLink || ar_grant[m][l]) m_ar_o[m] = m_ar_o[m] | l_ar_i[l];
+        if (OneLink || w_owner_q[m][l]) m_w_o[m] = m_w_o[m] | l_w_i[l];
+        if (burst_q && (OneLink || w_owner_q[m][l])) m_w_valid_o[m] = l_w_valid_i[l];
+        if ((OneLink && OneMemory) || b_grant[l][m]) m_b_ready_o[m] = l_b_ready_i[l];
+        if ((OneLink && OneMemory) || r_grant[l][m]) m_r_ready_o[m] = l_r_ready_i[l];
       end
     end
 
@@ -155,10 +157,10 @@ module consort_mblock_xbar
       l_ar_ready_o[l] = 1'b0;
       l_w_ready_o[l] = 1'b0;
       for (int unsigned m = 0; m < Memories; m++) begin
-        if (b_grant[l][m]) l_b_o[l] = l_b_o[l] | m_b_i[m];
-        if (r_grant[l][m]) l_r_o[l] = l_r_o[l] | m_r_i[m];
+        if (OneMemory || b_grant[l][m]) l_b_o[l] = l_b_o[l] | m_b_i[m];
+        if (OneMemory || r_grant[l][m]) l_r_o[l] = l_r_o[l] | m_r_i[m];
         if (aw_grant[m][l] && m_aw_valid_o[m]) l_aw_ready_o[l] = m_aw_ready_i[m];
-        if (ar_grant[m][l]) l_ar_ready_o[l] = m_ar_ready_i[m];
+        if ((OneLink && OneMemory) || ar_grant[m][l]) l_ar_ready_o[l] = m_ar_ready_i[m];
         if (w_owner_q[m][l] && m_w_valid_o[m]) l_w_ready_o[l] = m_w_ready_i[m];
       end
     end
