@@ -28,22 +28,14 @@ def held(subject: System | Plan, bounds: Sequence[Bound] | None = None) -> Held:
     Undecided where some lack a figure, and with the least that it can be every bound holds that has one then.
     """
     subject = subject_of(subject)
-    if bounds is None and isinstance(subject, System) and subject.mode_changes is not None:
+    if bounds is None and isinstance(subject, System):
         return held_in_modes(analyze_modes(subject))
     plan = plan_of(subject)
-    found = analyze_system(plan) if bounds is None else bounds
-    answer = first = answer_of(found)
-    while answer is Held.UNDECIDED:
-        least = _with_least(plan, lacking_figures(plan, found))
-        if least is plan:
-            break
-        plan, found = least, analyze_system(least)
-        answer = answer_of(found)
-    return _decided(first, answer)
+    return held_in_modes(ModeBounds({"": plan}, {"": analyze_system(plan) if bounds is None else bounds}))
 
 
 def held_in_modes(found: ModeBounds) -> Held:
-    """The same of a system that changes its mode."""
+    """The same of the bounds in each mode."""
     answer = first = answer_of(found.every)
     while answer is Held.UNDECIDED:
         places = lacking_in_modes(found)
@@ -102,7 +94,7 @@ def lacking_figures(plan: Plan, bounds: Iterable[Bound]) -> list[str]:
 
 
 def lacking_in_modes(found: ModeBounds) -> list[str]:
-    """The same of a system that changes its mode, in each mode, and at changes."""
+    """The same of all modes, and of changes between them."""
     of_modes = [p for mode, bounds in found.modes.items() for p in lacking_figures(found.plans[mode], bounds)]
     at_changes = [place for bound in (*found.changes, *found.gaps) for place in bound.missing]
     return list(dict.fromkeys([*of_modes, *at_changes]))

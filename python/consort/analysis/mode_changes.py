@@ -102,15 +102,18 @@ _ASSUMED = (
 
 @dataclass(frozen=True)
 class ModeBounds:
-    """The bounds of each mode, and of the change from each mode to another."""
+    """The bounds of each mode, and of the change from each mode to another.
+
+    Where no mode changes there is one, called "".
+    """
 
     plans: Mapping[str, Plan]
-    modes: Mapping[str, list[Bound]]
-    changes: list[Bound]
+    modes: Mapping[str, Sequence[Bound]]
+    changes: Sequence[Bound] = ()
     """Bounds of each change, and of each mode to which tasks bring their state from other cores."""
-    gaps: list[Bound]
+    gaps: Sequence[Bound] = ()
     """Bounds for each task of a core that may die, in each mode in which it does."""
-    given: PlannedChanges
+    given: PlannedChanges | None = None
 
     @property
     def every(self) -> list[Bound]:
@@ -146,19 +149,24 @@ def mode_plans(system: System) -> dict[str, Plan]:
 
 
 def analyze_modes(
-    system: System, *, waiting: Wait | None = None, serving: Service | None = None
+    system: System,
+    mode: str | None = None,
+    *,
+    waiting: Wait | None = None,
+    serving: Service | None = None,
 ) -> ModeBounds:
-    """The bounds of a description with `mode_changes`; the options are those of `analyze_system`.
+    """The bounds of a description, in one mode of it or in all that it goes through.
 
-    Every change between two of the modes that it names is bounded, whether it is asked for or not.
+    The options are those of `analyze_system`. Every change between two of the modes that `mode_changes` names
+    is bounded, whether it is asked for or not.
     """
-    changes = changes_of(system)
-    assert changes is not None
-    return bounds_in_modes(changes, mode_plans(system), waiting=waiting, serving=serving)
+    changes = changes_of(system) if mode is None else None
+    plans = {"": plan(system, "analysis", mode=mode)} if changes is None else mode_plans(system)
+    return bounds_in_modes(changes, plans, waiting=waiting, serving=serving)
 
 
 def bounds_in_modes(
-    given: PlannedChanges,
+    given: PlannedChanges | None,
     plans: Mapping[str, Plan],
     *,
     waiting: Wait | None = None,
@@ -166,6 +174,8 @@ def bounds_in_modes(
 ) -> ModeBounds:
     """The same of the plans of all modes."""
     modes = {mode: analyze_system(one, waiting=waiting, serving=serving) for mode, one in plans.items()}
+    if given is None:
+        return ModeBounds(plans, modes)
     within, agreement = given.within_ps, given.agreement_ps
     mortal = list(given.fail_over)
     moved: dict[str, Bound] = {}

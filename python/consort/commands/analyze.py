@@ -16,10 +16,9 @@ from consort.commands.options import NumberRange, echo_lines, on_option, on_targ
 
 if TYPE_CHECKING:
     from consort.analysis.advice import Advice
+    from consort.analysis.mode_changes import ModeBounds
     from consort.analysis.result import Bound
     from consort.analysis.scaling import Sensitivity
-    from consort.model import System
-    from consort.plan import Plan
 
 
 _HOLDS = {Held.HELD: "yes", Held.NOT_HELD: "[red]no[/red]", Held.UNDECIDED: "not known"}
@@ -90,53 +89,52 @@ def command(
     as_json: bool,
 ) -> None:
     from consort.analysis.advice import advise
-    from consort.analysis.lacking import held, lacking_figures
-    from consort.analysis.system import analyze_system
+    from consort.analysis.lacking import held_in_modes, lacking_in_modes
+    from consort.analysis.mode_changes import analyze_modes
     from consort.base.waiting import progress_bar
     from consort.commands.bounds_brief import brief_of_bounds
     from consort.model import load_system
-    from consort.plan import chosen_mode, plan
+    from consort.plan import chosen_mode
 
     if svg is not None and explain is None:
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")
     verbose = verbose or all_rows
     system = load_system(file, on)
-    if mode is None and system.mode_changes is not None:
-        if scaled is not None:
-            raise BadInput("figures are scaled in one mode; name it with --mode", field="--sensitivity")
-        if certificate is not None:
-            raise BadInput("bounds are certified in one mode; name it with --mode", field="--certificate")
-        _modes(system, file, on, explain, svg, verbose, all_rows, as_json)
-        return
-    planned = plan(system, "analysis", mode=mode)
+    changes = mode is None and system.mode_changes is not None
+    if changes and scaled is not None:
+        raise BadInput("figures are scaled in one mode; name it with --mode", field="--sensitivity")
+    if changes and certificate is not None:
+        raise BadInput("bounds are certified in one mode; name it with --mode", field="--certificate")
+    if changes and svg is not None:
+        raise BadInput("--svg draws a bound of one mode; name it with --mode", field="--svg")
+    found = analyze_modes(system, mode)
     system = chosen_mode(system, mode)
-    bounds = analyze_system(planned)
-    answer = held(planned, bounds)
-    chosen = _named(bounds, explain, file) if explain is not None else []
+    answer = held_in_modes(found)
+    chosen = _named(found.every, explain, file) if explain is not None else []
     if svg is not None:
         _draw(chosen[0], svg)
     if explain is not None and not as_json:
         _explain(chosen)
     elif verbose and not as_json:
-        _table(bounds, all_rows)
-    certified = None if certificate is None else _certify(planned, bounds, certificate, file, as_json)
+        _tables(found, all_rows)
+    certified = None if certificate is None else _certify(found, certificate, file, as_json)
     advice: list[Advice] = []
-    if not answer and explain is None and not no_advice:
+    if not answer and explain is None and not no_advice and not changes:
         # The bounds stand before the search begins.
         sys.stdout.flush()
         with progress_bar(as_json) as progress:
-            advice = advise(system, progress=progress, before=bounds, seconds=advice_time)
-    found: list[Sensitivity] = []
+            advice = advise(system, progress=progress, before=found.every, seconds=advice_time)
+    factors: list[Sensitivity] = []
     if scaled is not None:
         from consort.analysis.scaling import SEARCHED, sensitivity
 
         sys.stdout.flush()
         with progress_bar(as_json) as progress:
-            found = sensitivity(system, list(SEARCHED) if scaled == "all" else [scaled], progress=progress)
+            factors = sensitivity(system, list(SEARCHED) if scaled == "all" else [scaled], progress=progress)
     if as_json:
-        result = _as_object(system.name or file.stem, answer, bounds, advice)
+        result = _as_object(system.name or file.stem, answer, found, advice)
         if scaled is not None:
-            result["sensitivity"] = [one.to_json() for one in found]
+            result["sensitivity"] = [one.to_json() for one in factors]
         if certified is not None:
             result["certificate"] = certified
         click.echo(json.dumps(result, indent=1))
@@ -144,20 +142,24 @@ def command(
         if verbose:
             echo_lines(line for one in advice for line in one.lines())
         if explain is None:
-            lacking = lacking_figures(planned, bounds)
+            if verbose and changes and not found.schedulable:
+                click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
             if verbose:
                 click.echo()
-            echo_lines(brief_of_bounds({"": bounds}, answer, on_target(file, on), advice, lacking).lines())
-        echo_lines(factor.line() for factor in found)
+            every = {**found.modes, "changes of mode": found.changes, "fail-over": found.gaps}
+            lacking = lacking_in_modes(found)
+            echo_lines(brief_of_bounds(every, answer, on_target(file, on), advice, lacking).lines())
+        echo_lines(factor.line() for factor in factors)
     if not answer:
         sys.exit(answer.exit_status)
 
 
-def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_json: bool) -> dict[str, Any]:
+def _certify(found: ModeBounds, out: Path, file: Path, as_json: bool) -> dict[str, Any]:
     """Writes and checks the certificate; gives the theorems' subjects and those without."""
     from consort.analysis.certificate import certificate_of, check
 
-    made = certificate_of(planned, bounds)
+    ((mode, planned),) = found.plans.items()
+    made = certificate_of(planned, found.modes[mode])
     if not made.claims:
         reasons = "; ".join(f"{name}: {why}" for name, why in made.refused.items())
         raise BadInput(f"no bound can be certified: {reasons}", file=file, field="--certificate")
@@ -175,70 +177,6 @@ def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_j
     }
 
 
-def _modes(
-    system: System,
-    file: Path,
-    on: str | None,
-    explain: str | None,
-    svg: Path | None,
-    verbose: bool,
-    all_rows: bool,
-    as_json: bool,
-) -> None:
-    """Each mode that a system goes through, and each change between two of them."""
-    from consort.analysis.lacking import held_in_modes, lacking_in_modes
-    from consort.analysis.mode_changes import analyze_modes
-    from consort.commands.bounds_brief import brief_of_bounds
-
-    if svg is not None:
-        raise BadInput("--svg draws a bound of one mode; name it with --mode", field="--svg")
-    found = analyze_modes(system)
-    answer = held_in_modes(found)
-    if explain is not None:
-        if as_json:
-            _named(found.every, explain, file)
-        else:
-            _explain(_named(found.every, explain, file))
-    if as_json:
-        result = {
-            "system": system.name or file.stem,
-            "held": answer,
-            "schedulable": found.schedulable,
-            "modes": [
-                {
-                    "mode": mode,
-                    "schedulable": all(bound.schedulable for bound in bounds),
-                    "bounds": [bound.to_json() for bound in bounds],
-                }
-                for mode, bounds in found.modes.items()
-            ],
-            "changes": [bound.to_json() for bound in found.changes],
-            "fail_over": [bound.to_json() for bound in found.gaps],
-        }
-        click.echo(json.dumps(result, indent=1))
-    elif explain is None:
-        if verbose:
-            for mode, bounds in found.modes.items():
-                click.echo(f"in the mode {mode}:")
-                _table(bounds, all_rows)
-            click.echo("changes of mode, from the request to the new mode's first releases:")
-            _table(found.changes, all_rows)
-            if found.gaps:
-                click.echo(
-                    "fail-over, from a core's last sign of life to the end of the first job elsewhere:"
-                )
-                _table(found.gaps, all_rows)
-            if not found.schedulable:
-                click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
-            click.echo()
-        every = {**found.modes, "changes of mode": found.changes, "fail-over": found.gaps}
-        echo_lines(
-            brief_of_bounds(every, answer, on_target(file, on), lacking=lacking_in_modes(found)).lines()
-        )
-    if not answer:
-        sys.exit(answer.exit_status)
-
-
 def _named(bounds: Sequence[Bound], name: str, file: Path) -> list[Bound]:
     from consort.base.errors import nearest
 
@@ -253,12 +191,25 @@ def _named(bounds: Sequence[Bound], name: str, file: Path) -> list[Bound]:
     return found
 
 
-def _as_object(name: str, answer: Held, bounds: Sequence[Bound], advice: Sequence[Advice]) -> dict[str, Any]:
+def _as_object(name: str, answer: Held, found: ModeBounds, advice: Sequence[Advice]) -> dict[str, Any]:
+    result: dict[str, Any] = {"system": name, "held": answer, "schedulable": found.schedulable}
+    if found.given is not None:
+        return {
+            **result,
+            "modes": [
+                {
+                    "mode": mode,
+                    "schedulable": all(bound.schedulable for bound in bounds),
+                    "bounds": [bound.to_json() for bound in bounds],
+                }
+                for mode, bounds in found.modes.items()
+            ],
+            "changes": [bound.to_json() for bound in found.changes],
+            "fail_over": [bound.to_json() for bound in found.gaps],
+        }
     return {
-        "system": name,
-        "held": answer,
-        "schedulable": all(bound.schedulable for bound in bounds),
-        "bounds": [bound.to_json() for bound in bounds],
+        **result,
+        "bounds": [bound.to_json() for bound in found.every],
         "advice": [
             {
                 "task": one.bound.task,
@@ -272,6 +223,20 @@ def _as_object(name: str, answer: Held, bounds: Sequence[Bound], advice: Sequenc
             for one in advice
         ],
     }
+
+
+def _tables(found: ModeBounds, all_rows: bool) -> None:
+    """Prints the bounds of each mode that a system goes through, and of each change between two of them."""
+    for mode, bounds in found.modes.items():
+        if found.given is not None:
+            click.echo(f"in the mode {mode}:")
+        _table(bounds, all_rows)
+    if found.given is not None:
+        click.echo("changes of mode, from the request to the new mode's first releases:")
+        _table(found.changes, all_rows)
+    if found.gaps:
+        click.echo("fail-over, from a core's last sign of life to the end of the first job elsewhere:")
+        _table(found.gaps, all_rows)
 
 
 def _table(bounds: Sequence[Bound], all_rows: bool) -> None:
