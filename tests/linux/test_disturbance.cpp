@@ -221,6 +221,19 @@ TEST(ThreadWatch, RecordsAJobThatWasInterrupted) {
     EXPECT_LE(watched.before_last.value, Clock::now() - since);
 }
 
+// A job begins once its thread's CPU time is known, which is asked for after each sleep, and not before jobs
+// between which the thread stayed awake.
+TEST(ThreadWatch, AJobBeginsAfterItsCpuTimeIsAskedFor) {
+    Watched watched;
+    consort::app::RingWriter writer(*watched.ring);
+    ThreadWatch watch(writer, 3, late_ns);
+    const std::uint64_t first = Clock::now();
+    watch.slept();
+    EXPECT_GT(watch.job_begins(first), first);
+    const std::uint64_t next = Clock::now();
+    EXPECT_EQ(watch.job_begins(next), next);
+}
+
 // CPU time of a job: what it executed, and not what it slept.
 TEST(ThreadWatch, SaysWhatAnInterruptedJobExecuted) {
     Watched watched;

@@ -97,9 +97,13 @@ class JobRunner {
     // The job's first half: its inputs are read, and sent away if it is offloaded.
     // `due`: the absolute deadline, at which LET publishes. Given rather than added up: instants that are
     // equal in the system's own time must be the same tick, or a reader takes another version.
+    // It begins at `now`, or when that is read.
     void begin(Ticks release, Ticks ready, Ticks due, std::uint32_t seq) noexcept {
+        begin(release, ready, due, seq, P::now());
+    }
+    void begin(Ticks release, Ticks ready, Ticks due, std::uint32_t seq, Ticks now) noexcept {
         prepare(release, ready, due, seq);
-        job_.start = P::now();
+        job_.start = now;
         const bool reset = start();
         data_.computation.begin(data_.computation.self, data_.in, reset, job_);
     }
@@ -119,11 +123,13 @@ class JobRunner {
     // The second half: its outputs are there, written and recorded. False: the run is to end.
     bool finish() noexcept {
         const bool go_on = data_.computation.finish(data_.computation.self, data_.out, give_up(), job_);
-        return ended(go_on);
+        // One that read the clock at its end says so.
+        return ended(go_on, job_.finish != 0 ? job_.finish : P::now());
     }
-    // The outputs are there; `go_on`: the computation's word. False: the run is to end.
-    bool ended(bool go_on) noexcept {
-        complete(P::now());
+    // The outputs are there since `now`; `go_on`: the computation's word. False: the run is to end.
+    bool ended(bool go_on) noexcept { return ended(go_on, P::now()); }
+    bool ended(bool go_on, Ticks now) noexcept {
+        complete(now);
         // The master decides this for an offloaded task; a local one that is late ends the run as well.
         return go_on && (row().on_miss != OnMiss::stop || (job_.status & job_status::missed) == 0);
     }

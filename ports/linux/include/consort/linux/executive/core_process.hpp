@@ -259,9 +259,8 @@ class CoreProcess {
     // One job, and what the machine did to it.
     bool run_watched(PreparedTask& task, ThreadWatch& watch) {
         const std::uint64_t others = jobs_begun_.fetch_add(1, std::memory_order_relaxed) + 1;
-        const Ticks since = Clock::now();
-        watch.job_begins(since);
-        const bool go_on = run_at_threshold(task);
+        const Ticks since = watch.job_begins(Clock::now());
+        const bool go_on = run_at_threshold(task, since);
         if (task.sleeps()) {
             return go_on;
         }
@@ -274,12 +273,12 @@ class CoreProcess {
     }
 
     // The job begins when its thread has the threshold's priority: until then all more urgent tasks go first.
-    bool run_at_threshold(PreparedTask& task) {
+    bool run_at_threshold(PreparedTask& task, Ticks now) {
         if (task.threshold_level() <= task.level()) {
-            return task.run_job();
+            return task.run_job(now);
         }
         set_priority(::pthread_self(), task.threshold_level());
-        const bool go_on = task.run_job();
+        const bool go_on = task.run_job(Clock::now());
         set_priority(::pthread_self(), task.level());
         return go_on;
     }

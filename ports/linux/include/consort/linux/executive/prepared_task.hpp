@@ -397,20 +397,20 @@ class PreparedTask {
         }
     }
 
-    // The job that is due. False: the run is to end.
-    bool run_job() noexcept {
+    // The job that is due, which begins now. False: the run is to end.
+    bool run_job(Ticks now) noexcept {
         const auto number = static_cast<std::uint32_t>(job());
         line_->job.store(number, std::memory_order_relaxed);
         // Should the process die in it, its number is not used again.
         line_->next_job.store(job() + 1, std::memory_order_relaxed);
         line_->core.store(plan_->core, std::memory_order_relaxed);
-        line_->began.store(Clock::now(), std::memory_order_relaxed);
+        line_->began.store(now, std::memory_order_relaxed);
         current() = line_;
         dies_.begins(job());
         if (by_arrivals() && arrivals_.early() != 0) {
             runner_.event(Event::early_arrival, arrivals_.early());
         }
-        runner_.begin(nominal(), ready(), absolute_deadline(), number);
+        runner_.begin(nominal(), ready(), absolute_deadline(), number, now);
         const bool go_on = runner_.finish();
         dies_.step();
         note_faults();
@@ -580,11 +580,14 @@ class PreparedTask {
         auto& task = *static_cast<PreparedTask*>(self);
         const Ticks from = LinuxPort::timestamp();
         task.local_->run(task.in_.get(), out);
-        job.compute = LinuxPort::timestamp() - from;
+        const Ticks until = LinuxPort::timestamp();
+        job.compute = until - from;
         if (task.checkpoint_ != nullptr && task.plan_->checkpoint) {
             task.dies_.step();
             task.checkpoint_->commit();
             task.dies_.step();
+        } else {
+            job.finish = until;
         }
         return true;
     }

@@ -63,13 +63,18 @@ class ThreadWatch {
     }
 
     // Around a job, which begins at `now`. What interrupts it is known; how long that took is not, and at
-    // most as long as the job. How much CPU time the job had says how much of it was the job's own.
-    void job_begins(Ticks now) noexcept {
-        if (slept_ || !InterruptMark::available || detector_.stale(now)) {
-            detector_.resume();
+    // most as long as the job. How much CPU time the job had says how much of it was the job's own. Returns
+    // when it begins, which is later where that had to be asked for.
+    Ticks job_begins(Ticks now) noexcept {
+        if (slept_) {
+            // It spins again only after resume().
+            now = detector_.take_cpu_time();
             slept_ = false;
+        } else if (!InterruptMark::available || detector_.stale(now)) {
+            detector_.resume();
         }
         InterruptMark::clear();
+        return now;
     }
     void job_ended(std::uint16_t task, Ticks since) noexcept {
         if constexpr (InterruptMark::available) {
