@@ -98,6 +98,17 @@ def fsync(path: Path) -> None:
         os.close(handle)
 
 
+def made_root(root: str | Path | None) -> Path:
+    """The folder that holds runs, made if it is not there; None: the default one."""
+    folder = default_root() if root is None else Path(root)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        # A file, a pipe, or a folder of somebody else.
+        raise BadInput(f"runs cannot lie here: {error.strerror}", file=folder) from None
+    return folder
+
+
 @contextmanager
 def scratch_folder(root: Path | None) -> Iterator[Path]:
     """A folder under the runs' root (None: the default one) that goes with the block.
@@ -105,8 +116,8 @@ def scratch_folder(root: Path | None) -> Iterator[Path]:
     Nobody can remove the scratch of a process that was killed at the time. Here it looks like a run folder
     under construction, so the next writer of runs sweeps it away: the lock in it has been released.
     """
-    folder = (default_root() if root is None else root) / f"{PARTIAL}scratch-{secrets.token_hex(4)}"
-    folder.mkdir(parents=True)
+    folder = made_root(root) / f"{PARTIAL}scratch-{secrets.token_hex(4)}"
+    folder.mkdir()
     lock = -1
     try:
         lock = lock_in(folder)
@@ -152,8 +163,7 @@ class RunWriter:
             raise BadInput(f"'{name}' is no name for a run: at most 64 letters, digits, - _ .", field="name")
         if kind not in KINDS:
             raise BadInput(f"'{kind}' is no kind of run; use one of {', '.join(KINDS)}", field="kind")
-        self._root = Path(root) if root is not None else default_root()
-        self._root.mkdir(parents=True, exist_ok=True)
+        self._root = made_root(root)
         sweep(self._root)
         now = datetime.now(UTC)
         self.id = f"{now:%Y%m%dT%H%M%SZ}-{name}-{secrets.token_hex(2)}"

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from consort.base.errors import BadInput
 from consort.record import RawRun, Run, RunWriter, default_root, list_runs, load_run
+from consort.record.writer import scratch_folder
 from synthetic import PERIOD_NS, TICKS_PER_SECOND, make_activity, make_jobs, write_raw
 
 
@@ -285,6 +286,19 @@ def test_what_the_caller_gives_is_checked(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="kind: 'picture' is no kind of section; use table or figure"):
         writer.add_section("t", "picture")
     writer.abandon()
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "below a file"])
+def test_runs_lie_in_folders_only(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "root"
+    if kind == "pipe":
+        os.mkfifo(root)
+    else:
+        root.write_text("")
+    root = root / "runs" if kind == "below a file" else root
+    for use in (lambda: RunWriter("run", "loopback", root), lambda: scratch_folder(root).__enter__()):
+        with pytest.raises(BadInput, match=r"runs cannot lie here: (File exists|Not a directory)"):
+            use()
 
 
 def test_a_jobs_table_without_its_fields(tmp_path: Path) -> None:
