@@ -132,7 +132,8 @@ def _types(lines: Sequence[str], place: Sequence[str], plan: Plan) -> str:
             for binding in plan.tasks[place[1]].reads:
                 channel = plan.channels.get(binding.source)
                 if binding.member == member and channel is not None:
-                    return f"{text}, as {channel.writer!r} writes {channel.name!r}"
+                    remedy = "use one type, or name at both the members that the channel joins"
+                    return f"{text}, as {channel.writer!r} writes {channel.name!r}; {remedy}"
             return text
     return ""
 
@@ -159,10 +160,10 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
     """
     flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
     units = [cpp_tree() / "ports" / unit for unit in (UNITS + VIRTUAL if plan.target == "virtual" else UNITS)]
-    objects = tuple(build_units(units, flags, plan))
+    objects: tuple[Path, ...] = ()
     if any(task.remote_state is not None for task in plan.tasks.values()):
-        objects = (*objects, remote_memory().state_library())
-    return build_program(plan, program_source(plan), flags, objects)
+        objects = (remote_memory().state_library(),)
+    return build_program(plan, program_source(plan), flags, units, objects)
 
 
 def reads_its_plan(plan: Plan) -> bool:
@@ -198,7 +199,8 @@ def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
     command = [cxx, *flags, *(f"-I{folder}" for folder in folders)]
 
     def make(target: Path, scratch: Path) -> None:
-        objects = map(str, build_units(units, flags, plan))
+        with _together() as together:
+            objects = list(together.map(lambda unit: str(build_unit(unit, flags, plan)), units))
         made = run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch)
         _built(made, plan)
 
@@ -206,10 +208,15 @@ def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
 
 
 def build_program(
-    plan: Plan, source: str, flags: tuple[str, ...] = FLAGS, objects: tuple[Path, ...] = ()
+    plan: Plan, source: str, flags: tuple[str, ...], units: Sequence[Path], objects: tuple[Path, ...]
 ) -> Path:
-    """The executable of a translation unit and objects that are built already, built if it is not cached."""
-    also = [str(o.parent.name) for o in objects]
+    """The executable of an application's translation unit, built if it is not cached.
+
+    It is linked with Consort's own `units`, compiled beside it where they are not cached, and `objects`.
+    """
+    with _together() as together:
+        also = list(together.map(lambda one: _entry(one, _key_of_own(one, flags, plan)[0]), units))
+    also += [str(o.parent.name) for o in objects]
     with tempfile.TemporaryDirectory(prefix="consort-build-") as folder:
         unit = Path(folder) / "application.cpp"
         unit.write_text(source, encoding="utf-8")
@@ -220,17 +227,25 @@ def build_program(
         unit = target.parents[2] / "application.cpp"
         unit.write_text(source, encoding="utf-8")
         made = str(scratch / "application.o")
-        _built(compiled([*command, "-c", str(unit), "-o", made], scratch), plan)
-        linked = [*command, made, *map(str, objects), "-o", str(target), "-pthread"]
+        with _together() as together:
+            built = [together.submit(build_unit, one, flags, plan) for one in units]
+            own = together.submit(compiled, [*command, "-c", str(unit), "-o", made], scratch)
+        _built(own.result(), plan)
+        parts = [*(one.result() for one in built), *objects]
+        linked = [*command, made, *map(str, parts), "-o", str(target), "-pthread"]
         _built(run_tool(linked, scratch), plan)
 
     return kept("programs", f"{plan.file.stem}-{key}", "application", make)
 
 
-def build_units(units: Sequence[Path], flags: tuple[str, ...], plan: Plan) -> list[Path]:
-    """The objects of several of Consort's own units, as many at a time as there are processors."""
-    with ThreadPoolExecutor(max(len(os.sched_getaffinity(0)), 1)) as together:
-        return list(together.map(lambda unit: build_unit(unit, flags, plan), units))
+def _together() -> ThreadPoolExecutor:
+    """Threads of compilers: as many at a time as there are processors."""
+    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+
+
+def _entry(unit: Path, key: str) -> str:
+    """The folder of a unit's object among what is kept."""
+    return f"{unit.stem}-{key}"
 
 
 def build_unit(unit: Path, flags: tuple[str, ...], plan: Plan) -> Path:
@@ -240,7 +255,7 @@ def build_unit(unit: Path, flags: tuple[str, ...], plan: Plan) -> Path:
     def make(target: Path, scratch: Path) -> None:
         _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), plan)
 
-    return kept("programs", f"{unit.stem}-{key}", f"{unit.stem}.o", make)
+    return kept("programs", _entry(unit, key), f"{unit.stem}.o", make)
 
 
 # The keys of Consort's own units in this process: each run needs them, and to see their text takes as

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
+import consort.run.build as build_module
 import pytest
 from consort.base.errors import BadDescription, BadInput, EnvironmentLacks
 from consort.base.waiting import silent
@@ -12,6 +17,7 @@ from consort.commands.check import command as check
 from consort.model import load_system
 from consort.plan import plan
 from consort.run.build import refused
+from effort import PATIENCE
 
 STEPS = """#pragma once
 namespace left {
@@ -82,7 +88,10 @@ tasks/right/reads/other:1:12: note: in instantiation of template class 'Reader' 
 def test_an_error_in_a_header_is_the_keys_that_led_to_it(system: Path, words: str) -> None:
     (found,) = problems(system, words)
     assert found[:3] == ("system.yaml", 15, "tasks.right.reads.other")
-    assert found[3].endswith("two types that ought to be one: double and float, as 'left' writes 'c'")
+    assert found[3].endswith(
+        "two types that ought to be one: double and float, as 'left' writes 'c';"
+        " use one type, or name at both the members that the channel joins"
+    )
 
 
 def test_each_key_and_each_file_has_one_error(system: Path) -> None:
@@ -163,3 +172,28 @@ tasks/right/step:1:9: error: 'In' is not a member of '{anonymous}::Task_right_bb
     )
     # Alone it is all that there is to say.
     assert len(problems(system, words.partition("\n")[2])) == 2
+
+
+def test_the_program_is_compiled_beside_the_units(system: Path, monkeypatch, tmp_path: Path) -> None:
+    """A compiler of a unit waits for the one of the program: one after the other, nothing would end."""
+    both = Barrier(2, timeout=PATIENCE)
+
+    def fake(command: list[str], scratch: Path) -> subprocess.CompletedProcess[str]:
+        with contextlib.suppress(BrokenBarrierError):
+            both.wait()
+            met.append(Path(command[command.index("-c") + 1]).stem)
+        Path(command[command.index("-o") + 1]).write_bytes(b"")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    met: list[str] = []
+    monkeypatch.setenv("CONSORT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(build_module, "compiled", fake)
+    monkeypatch.setattr(build_module, "run_tool", fake_link)
+    build_module.build_application(plan(load_system(system), "linux"))
+    assert sorted(met) == ["application", "executive"]
+
+
+def fake_link(command: list[str], scratch: Path) -> subprocess.CompletedProcess[str]:
+    Path(command[command.index("-o") + 1]).write_bytes(b"")
+    return subprocess.CompletedProcess(command, 0, "", "")
