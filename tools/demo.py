@@ -127,8 +127,8 @@ def main(seconds: float) -> int:
     print(f"The drive: {exact['verdict']['summary'].replace(THIN_SPACE, ',')}")
     print(f"This machine: {said.replace(THIN_SPACE, ',')}")
     print(
-        f"Next: consort report {here['path']} (why each time was what it was), consort doctor (what stops"
-        " the cores), make demo-boards (emulated boards), consort init (a task of your own)."
+        f"Next: source .venv/bin/activate, then consort report {here['path']} (why each time was what it"
+        " was), consort doctor (what stops the cores), consort init (a task of your own); make demo-boards."
     )
     return 0 if exact["verdict"]["ok"] == "held" and not defects else 1
 

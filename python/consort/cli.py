@@ -184,6 +184,8 @@ def main(args: list[str] | None = None) -> Any:
             status = cli.main(args=args, prog_name="consort", standalone_mode=False)
     except click.ClickException as error:
         error.show()
+        if isinstance(error, click.MissingParameter) and error.ctx is not None and error.ctx.command.epilog:
+            click.echo(error.ctx.command.epilog, err=True)
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
         click.echo("consort: interrupted", err=True)

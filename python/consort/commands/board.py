@@ -32,7 +32,7 @@ def command() -> None:
     signals_to_exceptions()
 
 
-@command.command()
+@command.command(epilog="Example: consort board up BOARD --name bench")
 @click.argument("board", metavar="BOARD")
 @click.option("--program", default="identity", show_default=True, help="A program's name, or its .cpp file.")
 @click.option("--image", "given", multiple=True, metavar="CORE=ELF", help="An image instead, for a core.")
@@ -134,7 +134,7 @@ def check(board: str, as_json: bool) -> None:
         sys.exit(1)
 
 
-@command.command("list")
+@command.command("list", epilog="Example: consort board list --known")
 @click.option("--known", is_flag=True, help="The boards that there are: each core with its compiler.")
 def list_boards(known: bool) -> None:
     """List the boards that are up."""
@@ -169,7 +169,7 @@ def flags(board: str, core: str, as_json: bool) -> None:
         click.echo("\n".join(line))
 
 
-@command.command()
+@command.command(epilog="Example: consort board log BOARD")
 @click.argument("board", required=False)
 @click.option("--core", default=None, help="Only this core's console.")
 def log(board: str | None, core: str | None) -> None:
@@ -196,7 +196,7 @@ def _logs(name: str | None) -> Path:
         raise
 
 
-@command.command()
+@command.command(epilog="Example: consort board down BOARD")
 @click.argument("board", required=False)
 def down(board: str | None) -> None:
     """End a board and remove what it used; its console logs stay."""
@@ -215,7 +215,7 @@ def down(board: str | None) -> None:
     click.echo(f"{found['name']} is down")
 
 
-@command.command()
+@command.command(epilog="Example: consort board gdb BOARD --core CORE")
 @click.argument("board", required=False)
 @click.option("--core", default=None, help="The core whose image's symbols are read; default: the first.")
 def gdb(board: str | None, core: str | None) -> None:
@@ -234,7 +234,7 @@ def gdb(board: str | None, core: str | None) -> None:
     os.execv(program, line)
 
 
-@command.command("count")
+@command.command("count", epilog="Example: consort board count --output counts.csv")
 @click.option("--store", is_flag=True, help="Store the figures instead of comparing with those stored.")
 @click.option("--output", type=click.Path(path_type=Path), help="A table of the counts, for consort compare.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
@@ -262,7 +262,7 @@ def count_instructions(store: bool, output: Path | None, as_json: bool) -> None:
         raise SystemFails("; ".join(changed))
 
 
-@command.command()
+@command.command(epilog="Example: consort board demo --jobs 500")
 @click.option("--jobs", type=click.IntRange(1, 50_000), default=2000, show_default=True)
 @click.option("--messages", type=click.IntRange(1000, 250_000), default=5000, show_default=True)
 @root_option
@@ -285,7 +285,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
     sys.exit(run.held.exit_status)
 
 
-@command.command("exchange")
+@command.command("exchange", epilog="Example: consort board exchange BOARD CORE x86-64 --messages 100000")
 @click.argument("board", metavar="BOARD")
 @click.argument("asker")
 @click.argument("answerer")

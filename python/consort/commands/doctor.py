@@ -160,7 +160,7 @@ def _cpus(text: str | None) -> list[int]:
     "remote",
     multiple=True,
     metavar="MEMORY=WHERE[,key=FILE]",
-    help="Measure faults on pages of this server, too, as the memory MEMORY of kind remote. Again and again.",
+    help="Measure faults on pages of this server, too, as the remote memory MEMORY; again for more.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was measured as one JSON object, too.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")

@@ -86,7 +86,7 @@ verbose_option = click.option(
 on_option = click.option(
     "--on",
     metavar="TARGET",
-    help="Lay the description on this one of its targets; its own platform's name: as it stands.",
+    help="Lay the description on this target of its own; with its platform's name as it stands.",
 )
 
 

@@ -143,7 +143,7 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
 @click.option(
     "--on",
     metavar="TARGET",
-    help="Lay the description on this one of its targets; its own platform's name: as it stands. Three-phase"
+    help="Lay the description on this target of its own; with its platform's name as it stands. Three-phase"
     " systems: an emulated board, on whose scratchpad kernel they run in counted time.",
 )
 @click.option(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -82,7 +83,8 @@ def made_rows(file: Path, given: FunctionInput, dtype: np.dtype[Any]) -> NDArray
         returned = call(file, given.function, dtype, **given.arguments)
     except BadInput as error:
         members = ", ".join(dtype.names or ())
-        raise BadInput(f"{error.message}; the dtype has the members: {members}", file=error.file) from error
+        text = f"{error.message}; the dtype has the members: {members}"
+        raise BadInput(text, file=error.file, line=error.line) from error
     made = _array(file, given.function, returned)
     if made.dtype != dtype or made.ndim != 1 or made.size == 0:
         raise BadInput(
@@ -197,7 +199,12 @@ def call(file: Path, reference: PythonReference, *arguments: Any, **named: Any) 
         raise
     except Exception as error:
         path = file.parent / reference.module
-        raise BadInput(f"{reference.function} raised {type(error).__name__}: {error}", file=path) from error
+        inside = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        lines = [
+            frame.f_lineno for frame in inside if frame.f_code.co_filename == function.__code__.co_filename
+        ]
+        text = f"{reference.function} raised {type(error).__name__}: {error}"
+        raise BadInput(text, file=path, line=lines[-1] if lines else None) from error
 
 
 def sink_problems(plan: Plan, folder: Path) -> Iterator[str]:

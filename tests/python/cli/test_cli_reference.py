@@ -64,3 +64,9 @@ def test_every_long_option_of_run_and_simulate_is_named() -> None:
         for parameter in COMMANDS[name].params:
             if isinstance(parameter, click.Option) and not parameter.hidden:
                 assert any(f"`{option}" in SECTIONS[name] for option in parameter.opts), parameter.opts
+
+
+@for_each("name", sorted(COMMANDS))
+def test_the_help_ends_with_an_example(name: str) -> None:
+    before, found, example = (COMMANDS[name].epilog or "").partition("Example")
+    assert found and name in example, before

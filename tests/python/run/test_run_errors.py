@@ -64,10 +64,10 @@ def test_types_that_are_not_the_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        ("raises", "digest.py: raises raised RuntimeError: no model for these inputs"),
+        ("raises", "digest.py:45: raises raised RuntimeError: no model for these inputs"),
         ("short", "digest.py: short returned (63,) rows for (64,) inputs"),
         ("misnamed", "digest.py: misnamed returned members ('hash', 'total', "),
-        ("inputs", "digest.py: inputs raised "),
+        ("inputs", ": inputs raised "),
     ],
 )
 def test_golden_functions(tmp_path: Path, function: str, message: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from consort.base.units import counted
 from consort.model import Duration, System
 from consort.model.document import Document
 from consort.model.load import loaded_from
@@ -206,7 +207,7 @@ def source_of(proposals: Sequence[Proposal], environment: Mapping[str, Any]) -> 
     jobs = f"of {sum(one.used for one in seen)} jobs {conditions}" + (
         f" ({max(inputs)} distinct inputs)" if inputs else " (inputs from a plant or a driver)"
     )
-    left_out = f"{sum(p.disturbed for p in proposals)} disturbed samples excluded"
+    left_out = f"{counted(sum(p.disturbed for p in proposals), 'disturbed sample')} excluded"
     if in_part := sum(p.in_part for p in proposals):
         left_out += f", {in_part} counted with what they executed at least"
     margin = added(proposals)

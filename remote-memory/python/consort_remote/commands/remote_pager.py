@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import click
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, EnvironmentLacks
 from consort.commands.options import ChoiceOf, nanoseconds_of, size_of
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -175,8 +175,15 @@ def run_program(
         raise BadInput(f"{reconnect} is above 1h", field="--reconnect")
     if replicas is not None:
         attached = tuple(f"{each},replicas={replicas}" for each in attached)
+    segments = [pager.Attachment.parse(each) for each in attached]
+    for socket in (Path(server) for segment in segments for server in segment.servers if "/" in server):
+        if not socket.exists():
+            raise EnvironmentLacks(
+                f"no server {socket.stem!r} runs on this machine",
+                f"start it: consort remote serve --name {socket.stem} --size …",
+            )
     variables = pager.environment(
-        [pager.Attachment.parse(each) for each in attached],
+        segments,
         threshold=threshold_bytes,
         faults=faults,
         fork=fork,
