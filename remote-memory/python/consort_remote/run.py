@@ -230,6 +230,12 @@ def silence(seed: int, shape: int = 1) -> dict[str, int]:
     return result
 
 
+def strays(seed: int, shape: int = 1, more: tuple[Path, ...] = ()) -> dict[str, int]:
+    """Random traffic to memories that also answer ids that asked nothing; `more` as of `neighbour`."""
+    result: dict[str, int] = _run(_pair(shape, more=more), ["strays", str(seed)])
+    return result
+
+
 def orders(seed: int) -> dict[str, int]:
     """Accesses to memories that take addresses and data of writes in each order that AXI4 allows."""
     result: dict[str, int] = _run(_pair(), ["orders", str(seed)])

@@ -83,7 +83,7 @@ module consort_memory_guard
 
   logic silent_q, leaves_q, due_q, turns, parts, r_owed, b_owed, m_clear, unused;
   logic orphans_q, mute;     // the memory may owe something of before the reset; nothing new is shown, and no answer handed on
-  logic isolate_q, apart_q;  // apart_q: it was not the memory's silence
+  logic isolate_q, apart_q, shows_q;  // apart_q: it was not the memory's silence; shows_q: !silent_q, for a beat's many bits
   assign mute = silent_q || orphans_q;
   assign silent_o = silent_q && !apart_q;
 
@@ -94,13 +94,12 @@ module consort_memory_guard
   read_t r_head[Streams];
   index_t r_index;
   logic ar_room, ar_goes, r_ends;
-  logic ar_held_q;
+  logic ar_held_q, r_fails_q, r_ours;  // r_ours: an answer is to a read that waits for one
   axi_a_t ar_q, ar_now;
-  logic r_fails_q;
   axi_r_t r_fail_q;  // the answer that is made here
 
   assign ar_stream = l_ar_i.id[IndexWidth+:StreamWidth];
-  assign r_stream = silent_q ? r_fail_q.id[IndexWidth+:StreamWidth] : m_r_i.id[StreamWidth-1:0];
+  assign r_stream = r_fails_q ? r_fail_q.id[IndexWidth+:StreamWidth] : m_r_i.id[StreamWidth-1:0];
   assign ar_room = (ar_of & r_room) != '0;
   assign ar_goes = !orphans_q && m_ar_ready_i && (!isolate_q || ar_held_q);
   assign l_ar_ready_o = silent_q ? ar_room && !leaves_q : ar_room && ar_goes;
@@ -138,10 +137,13 @@ module consort_memory_guard
   end
   assign m_ar_o = ar_held_q ? ar_q : ar_now;
   assign m_ar_valid_o = ar_held_q || (l_ar_valid_i && ar_room && !mute && !isolate_q);
-  // An answer to nothing goes nowhere.
-  assign m_r_ready_o = mute || !r_owed || l_r_ready_i;
-  assign l_r_valid_o = silent_q ? r_fails_q : m_r_valid_i && r_owed && !orphans_q;
-  assign l_r_o = silent_q ? r_fail_q : {m_r_i.data, IdWidth'({m_r_i.id[StreamWidth-1:0], r_index}), m_r_i.resp, m_r_i.last};
+  // An answer to nothing, or to a stream that has nothing there, goes nowhere.
+  assign r_ours = (r_of & r_some) != '0;
+  assign m_r_ready_o = mute || !r_ours || l_r_ready_i;
+  assign l_r_valid_o = r_ours && (r_fails_q || (m_r_valid_i && !mute));  // what is made here shows in silence only
+  assign l_r_o.data = shows_q ? m_r_i.data : '0;
+  assign {l_r_o.id, l_r_o.resp, l_r_o.last} = r_fails_q ? {r_fail_q.id, r_fail_q.resp, r_fail_q.last} :
+      {IdWidth'({m_r_i.id[StreamWidth-1:0], r_index}), m_r_i.resp, m_r_i.last};
 
   // ---- Writes in order ----
 
@@ -150,18 +152,17 @@ module consort_memory_guard
   index_t b_head[Streams];
   index_t b_index;
   logic aw_room, aw_taken, aw_goes, aw_shows, w_taken;
-  logic aw_held_q, w_held_q, fills;
+  logic aw_held_q, w_held_q, fills, b_fails_q, b_ours;
   axi_a_t aw_q, aw_now;
   axi_w_t w_q;
   // Of the write whose data come: here, and at the memory.
   logic open_q, m_open_q;
   logic [Streams-1:0] open_of_q;
   logic [7:0] m_left_q;
-  logic b_fails_q;
   axi_b_t b_fail_q;
 
   assign aw_stream = l_aw_i.id[IndexWidth+:StreamWidth];
-  assign b_stream = silent_q ? b_fail_q.id[IndexWidth+:StreamWidth] : m_b_i.id[StreamWidth-1:0];
+  assign b_stream = b_fails_q ? b_fail_q.id[IndexWidth+:StreamWidth] : m_b_i.id[StreamWidth-1:0];
   assign aw_room = (aw_of & b_room) != '0;
   assign aw_taken = l_aw_valid_i && l_aw_ready_o;
   assign aw_goes = !orphans_q && !aw_held_q && !isolate_q;
@@ -205,9 +206,10 @@ module consort_memory_guard
   assign fills = mute && m_open_q && !w_held_q;
   assign m_w_o = w_held_q ? w_q : fills ? '{data: '0, strb: '0, last: m_left_q == '0} : l_w_i;
   assign m_w_valid_o = w_held_q || fills || (l_w_valid_i && !mute);
-  assign m_b_ready_o = mute || !b_owed || l_b_ready_i;
-  assign l_b_valid_o = silent_q ? b_fails_q : m_b_valid_i && b_owed && !orphans_q;
-  assign l_b_o = silent_q ? b_fail_q : '{id: IdWidth'({m_b_i.id[StreamWidth-1:0], b_index}), resp: m_b_i.resp};
+  assign b_ours = (b_of & b_some) != '0;
+  assign m_b_ready_o = mute || !b_ours || l_b_ready_i;
+  assign l_b_valid_o = b_ours && (b_fails_q || (m_b_valid_i && !mute));
+  assign l_b_o = b_fails_q ? b_fail_q : '{id: IdWidth'({m_b_i.id[StreamWidth-1:0], b_index}), resp: m_b_i.resp};
 
   // ---- What the memory has ----
 
@@ -219,8 +221,8 @@ module consort_memory_guard
   assign m_aw_taken = m_aw_valid_o && m_aw_ready_i;
   assign m_w_taken  = m_w_valid_o && m_w_ready_i;
 
-  assign m_r_ends = r_owed && m_r_valid_i && m_r_ready_o && m_r_i.last;
-  assign m_b_ends = b_owed && m_b_valid_i && m_b_ready_o;
+  assign m_r_ends = r_owed && m_r_valid_i && m_r_ready_o && m_r_i.last && (mute || r_ours);
+  assign m_b_ends = b_owed && m_b_valid_i && m_b_ready_o && (mute || b_ours);
   assign m_clear = !r_owed && !b_owed && !m_open_q && {ar_held_q, aw_held_q, w_held_q} == '0;
 
   always_ff @(posedge clk_i or negedge m_rst_ni) begin
@@ -277,14 +279,13 @@ module consort_memory_guard
       b_old_q <= '0;
       due_q <= 1'b0;
       {silent_q, leaves_q, open_q} <= '0;
+      shows_q <= 1'b1;
       {isolate_q, apart_q, isolated_o} <= '0;
       open_of_q <= '0;
       orphans_q <= 1'b1;
     end else begin
-      if (aw_taken) begin
-        open_q <= 1'b1;
-        open_of_q <= aw_of;
-      end else if (w_taken && l_w_i.last) open_q <= 1'b0;
+      if (aw_taken) {open_q, open_of_q} <= {1'b1, aw_of};
+      else if (w_taken && l_w_i.last) open_q <= 1'b0;
       if (m_clear) orphans_q <= 1'b0;
       period_q <= tick_q || answer_after_i == '0 ? '0 : period_q + 1'b1;
       tick_q <= !tick_q && answer_after_i != '0 && period_q >= answer_after_i;
@@ -300,12 +301,12 @@ module consort_memory_guard
       else if (tick_q && (r_old_q != '0 || b_old_q != '0 || {ar_old_q, aw_old_q, w_old_q, orphans_old_q} != '0)) due_q <= 1'b1;
       isolate_q <= isolate_i;
       isolated_o <= isolate_q && silent_q && !leaves_q && m_clear;
-      if (turns || parts) silent_q <= 1'b1;
+      if (turns || parts) {silent_q, shows_q} <= 2'b10;
       if (turns || parts) apart_q <= parts && !turns;
       // It takes nothing for a cycle before it is in order again. With nothing outstanding there is room: what comes now is taken.
       leaves_q <= silent_q && !leaves_q && !isolate_q && m_clear && r_some == '0 && b_some == '0 && !open_q &&
           !l_ar_valid_i && !l_aw_valid_i;
-      if (leaves_q) silent_q <= 1'b0;
+      if (leaves_q) {silent_q, shows_q} <= 2'b01;
     end
   end
 
@@ -350,5 +351,5 @@ module consort_memory_guard
   always_ff @(posedge clk_i) if (!r_fails_q) r_fail_q <= r_fail;
   always_ff @(posedge clk_i) if (!b_fails_q) b_fail_q <= b_fail;
 
-  assign unused = &{1'b0, r_one};
+  assign unused = &{1'b0, r_one, r_fail_q.data};
 endmodule

@@ -198,6 +198,8 @@ class Memory {
     [[nodiscard]] std::size_t waiting_acks() const { return acks_.size(); }
     unsigned last_read_cache = 0, last_write_cache = 0;
     std::uint64_t bytes_done = 0;       // written, and to be read by others
+    unsigned stray_percent = 0;         // of cycles without an answer: one to an id that asked nothing
+    std::uint64_t strays = 0;           // such answers
     bool takes = true, answers = true;  // else it takes no address and no data; shows no new answer
 
     // Takes what the edge that is about to come transfers, as the signals are now.
@@ -218,14 +220,14 @@ class Memory {
             last_read_cache = reads_.back().address.cache;
             ++read_bursts;
         }
-        if (top_.m_r_valid_i[port_] && top_.m_r_ready_o[port_]) {
+        if (r_shown_ && top_.m_r_valid_i[port_] && top_.m_r_ready_o[port_]) {
             auto& read = reads_[chosen_];
             ++read_beats;
             budget_ -= 65536;
             if (read.done++ == read.address.len) reads_.erase(reads_.begin() + static_cast<long>(chosen_));
             r_shown_ = false;
         }
-        if (top_.m_b_valid_i[port_] && top_.m_b_ready_o[port_]) {
+        if (b_shown_ && top_.m_b_valid_i[port_] && top_.m_b_ready_o[port_]) {
             acks_.erase(acks_.begin() + static_cast<long>(chosen_ack_));
             b_shown_ = false;
         }
@@ -257,7 +259,7 @@ class Memory {
                 show_read(reads_[i]);
             }
         }
-        top_.m_r_valid_i[port_] = r_shown_;
+        top_.m_r_valid_i[port_] = r_shown_ || stray_read();
         if (!b_shown_ && answers && !acks_.empty() && !pause()) {
             for (std::size_t i = 0; i < acks_.size() && !b_shown_; ++i) {
                 bool behind = false;
@@ -271,7 +273,7 @@ class Memory {
                 top_.m_b_i[port_] = static_cast<std::uint32_t>(acks_[i].id) << 2 | acks_[i].resp;
             }
         }
-        top_.m_b_valid_i[port_] = b_shown_;
+        top_.m_b_valid_i[port_] = b_shown_ || stray_ack();
     }
 
   private:
@@ -319,6 +321,34 @@ class Memory {
         // sample() runs before the clock's edge, drive() after it: a latency of one is the next cycle.
         return now_ + behaviour_.latency + (behaviour_.spread != 0 ? random_.below(behaviour_.spread) : 0);
     }
+    // An answer to an id of which nothing waits: false where the drawn one has something, or none is due.
+    bool stray_read() {
+        if (!strays_now()) return false;
+        const auto id = static_cast<std::uint16_t>(random_.below(16));
+        if (std::ranges::any_of(reads_, [&](const Read& read) { return read.address.id == id; }))
+            return false;
+        auto& out = top_.m_r_i[port_];
+        put(out, 0, 1, random_.below(2));
+        put(out, 1, 2, 0);
+        put(out, 3, kIdWidth, id);
+        put_data(out, 3 + kIdWidth, Data{});
+        ++strays;
+        return true;
+    }
+    bool stray_ack() {
+        if (!strays_now()) return false;
+        const auto id = static_cast<std::uint16_t>(random_.below(16));
+        const auto waits = [&](const auto& of) {
+            return std::ranges::any_of(of, [&](const auto& one) { return one.id == id; });
+        };
+        // An address that shows and was not taken is a write, too.
+        const bool shows = top_.m_aw_valid_o[port_] && Address::unpack(top_.m_aw_o[port_]).id == id;
+        if (waits(acks_) || waits(writes_) || shows) return false;
+        top_.m_b_i[port_] = static_cast<std::uint32_t>(id) << 2;
+        ++strays;
+        return true;
+    }
+    bool strays_now() { return stray_percent != 0 && random_.chance(stray_percent); }
     [[nodiscard]] bool bad(std::uint64_t address) const {
         return address >= behaviour_.bad_from && address < behaviour_.bad_to;
     }

@@ -235,6 +235,8 @@ int main(int argc, char** argv) {
         sim::fault_log();
     else if (what == "silence" && argc == 3)
         sim::silence(number(2));
+    else if (what == "strays" && argc == 3)
+        sim::strays(number(2));
     else if (what == "worst" && argc == 10)
         sim::worst(number(2), number(3), number(4), number(5), number(6),
                    {.from = number(7), .share = number(8), .longest = number(9)});
@@ -256,7 +258,7 @@ int main(int argc, char** argv) {
             "BIT-ERROR-RATE "
             "SEED | stuck | "
             "resets | order TRIES SEED | late CYCLES ROUNDS SEED | neighbour CYCLES STALLS BEATS SEED | "
-            "stalled CYCLES | silence SEED | fence "
+            "stalled CYCLES | silence SEED | strays SEED | fence "
             "SEED | orders SEED | owed SEED | unsaid | log | "
             "worst COUNT LATENCY MEMORY-LATENCY RATE SEED URGENT SHARE LONGEST | "
             "soak BEATS BIT-ERROR-RATE DROP REPEAT SPAN PAUSE-PERCENT SEED | "

@@ -175,6 +175,36 @@ inline void silence(std::uint64_t seed) {
         static_cast<unsigned long long>(longest), static_cast<unsigned long long>(pair.sum_of_links(0x108)));
 }
 
+// All memories answer ids that asked them nothing, beside what they were asked. Nothing is wrong or late for
+// it, and the links come up again.
+inline void strays(std::uint64_t seed) {
+    Pair pair({.latency = 20}, {.latency = 12, .spread = 20}, 0, seed);
+    // The checker of a memory's port says that such answers are wrong.
+    pair.top().contextp()->assertOn(false);
+    for (auto& memory : pair.memories) memory.stray_percent = 30;
+    pair.bring_up();
+    Traffic traffic(pair, seed);
+    constexpr unsigned kRounds = 6;
+    for (unsigned round = 0; round < kRounds; ++round) {
+        for (unsigned i = 0; i < 3000; ++i) {
+            traffic.feed();
+            pair.cycle();
+        }
+        traffic.rest();
+        pair.write(true, 0x008, 0);
+        for (unsigned i = 0; i < 100; ++i) pair.cycle();
+        pair.write(true, 0x008, (1U << kLinks) - 1);
+        for (unsigned waited = 0; pair.read(true, 0x00C) != (1U << kLinks) - 1; ++waited)
+            if (waited > 300'000) fail("a link does not come up again beside a memory that answers nobody");
+    }
+    traffic.read_all();
+    std::uint64_t strays = 0;
+    for (const auto& memory : pair.memories) strays += memory.strays;
+    std::printf("{\"rounds\": %u, \"transactions\": %llu, \"errors\": %llu, \"strays\": %llu}\n", kRounds,
+                static_cast<unsigned long long>(traffic.finished),
+                static_cast<unsigned long long>(traffic.errors), static_cast<unsigned long long>(strays));
+}
+
 // A window is closed, its segment too, while accesses are under way to a slow memory. After the fence nothing
 // of them reaches the memory. The link may go down in between; then the mBlock says when nothing is under
 // way.

@@ -73,6 +73,14 @@ def test_of_a_silent_memory_every_access_ends_in_time_and_late_answers_are_dropp
     assert found["answer_after"] < found["longest"] <= 2 * found["answer_after"] + 8192
 
 
+@pytest.mark.parametrize("shape", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_what_a_memory_answers_to_ids_that_asked_nothing_goes_nowhere(shape):
+    # The harness fails where a byte is wrong, an access is stuck or a link stays down.
+    found = run.strays(1, shape)
+    assert found["strays"] > 5_000
+    assert found["errors"] == 0 and found["transactions"] > 1_000
+
+
 def test_after_the_fence_of_a_detached_window_nothing_reaches_the_memory():
     # The harness fails where something does.
     found = run.fence(1)
