@@ -180,8 +180,8 @@ class _Core:
         return since
 
     def _taken(self, delays: Mask, since: Floats, until: Floats) -> Floats:
-        """What the machine took of the core in these stretches: of its jobs, and of those that delay them
-        before they began."""
+        """The machine's time on the core in these stretches: in its jobs, and before those that delay them
+        began."""
         taken = self._sum_of(delays, self.machine, since, until)
         others = ~delays
         # Of what executes below them, too.
@@ -210,12 +210,12 @@ class _Core:
         return idle[some], begin[some]
 
     def _came(self, jobs: Mask, since: Floats, until: Floats) -> Floats:
-        """What jobs executed that were due from one moment on and before another."""
+        """The execution of jobs that were due from one moment on and before another."""
         ready, executed = self.due[jobs], self.executed[jobs]
         return np.maximum(_before(ready, executed, until) - _before(ready, executed, since), 0.0)
 
     def _backlog(self, jobs: Mask, at: Floats) -> Floats:
-        """What these jobs would have left at a moment if they had a core for themselves."""
+        """The work that these jobs would have left at a moment if they had a core for themselves."""
         ready, executed = self.due[jobs], self.executed[jobs]
         if not ready.size:
             return np.zeros(at.size)

@@ -469,7 +469,7 @@ class TestCommand:
             assert again.exit_code == 0, again.output
 
     def test_operations_are_those_of_channels(self, tmp_path):
-        """Of tasks that exchange nothing there are none: when a job read its inputs says its start."""
+        """Tasks that exchange nothing have none: the start of a job says when it read its inputs."""
         tasks = {name: {"wcet": 2, "period": 10} for name in "tu"}
         _, data = run_command(tmp_path, small.system(tasks))
         run = load_run(data["run"], tmp_path / "runs")

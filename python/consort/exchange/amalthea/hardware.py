@@ -40,8 +40,8 @@ class Unit:
 
 @dataclass(frozen=True)
 class Access:
-    """What an access from a kind of processor to a memory takes: cycles for each part as wide as its port
-    (0: for the whole), and bytes a second. Nothing: it is not known, or has no bound."""
+    """The cost of an access from a kind of processor to a memory: cycles for each part as wide as its port
+    (0: for the whole), and bytes a second. None: it is not known, or has no bound."""
 
     latency: Fraction | None = None
     rate: Fraction | None = None
