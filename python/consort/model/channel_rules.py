@@ -197,7 +197,7 @@ def _unused(view: View, system: System) -> Problems:
         return
     _, readers = ends_of(system)
     misspelt = misspelt_in(view, system)
-    # A second writer of another channel is told of a channel that nothing writes.
+    # A second writer of another channel names a channel that nothing writes.
     lacking = [] if second_writers(view, system) else unwritten(view, system)
     for name in free_channels(system):
         offloaded = name in system.tasks and system.tasks[name].execution == "offloaded"
