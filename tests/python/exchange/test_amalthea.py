@@ -251,6 +251,10 @@ OFTEN = (
 PORT = '<ports xsi:type="am:HwPort" name="p" bitWidth="32" portType="initiator"/>'
 OWN = '<accessElements name="c0-ram"'
 WRITTEN = '<writeLatency xsi:type="am:DiscreteValueConstant" value="7"/>'
+BESIDE = (
+    f'<accessElements name="beside" destination="ram?type=Memory">{WRITTEN}'
+    '<dataRate value="1000" unit="MBPerSecond"/></accessElements>'
+)
 FASTER = '<accessElements name="c1-ram" destination="ram?type=Memory">'
 
 
@@ -263,10 +267,12 @@ FASTER = '<accessElements name="c1-ram" destination="ram?type=Memory">'
         ((OFTEN,), "1984ns"),
         # Three times as wide as the port.
         ((SIZED, (OWN, PORT + OWN)), "1935ns"),
+        # The same beside a way that is dearer for the two of 2 B alone: 7 and 2.
+        ((SIZED, (OWN, PORT + BESIDE + OWN)), "1939ns"),
         # 4 B at 4 B a microsecond, and twice 2 B.
         (((WRITTEN, f'{WRITTEN}<dataRate value="4" unit="MBPerSecond"/>'),), "3921ns"),
     ],
-    ids=["each", "often", "wide", "rate"],
+    ids=["each", "often", "wide", "two ways", "rate"],
 )
 def test_accesses_to_labels_take_what_the_hardware_says(
     tmp_path: Path, changes: tuple[tuple[str, str], ...], wcet: str

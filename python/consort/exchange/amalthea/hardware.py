@@ -63,8 +63,8 @@ class Hardware:
     clocks: dict[str, Fraction | None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     memories: dict[str, str] = field(default_factory=dict)
-    # By kind of processor and memory.
-    accesses: dict[tuple[str, str], Access] = field(default_factory=dict)
+    # By kind of processor and memory: those of all its units, as a task may run on any of them.
+    accesses: dict[tuple[str, str], set[Access]] = field(default_factory=dict)
 
     def processor_of(self, core: str) -> str:
         group = self.platform["cores"][group_of(core)]
@@ -233,8 +233,7 @@ def _accesses(model: Model, unit: Unit, hardware: Hardware, memories: dict[str, 
         if ends or rate:
             latency = max(latencies) if latencies else None
             whole = Access() if None in ends else Access(latency, rate if rate and rate >= 1 else None, width)
-            known_cost = hardware.accesses.setdefault((unit.processor, memory), whole)
-            hardware.accesses[unit.processor, memory] = _dearer(known_cost, whole)
+            hardware.accesses.setdefault((unit.processor, memory), set()).add(whole)
         if width and "rate" not in cost and "base" in cost:
             # A latency is that of one access, as wide as the unit's port.
             cost["granularity"] = str(Size(width))
@@ -246,16 +245,6 @@ def _accesses(model: Model, unit: Unit, hardware: Hardware, memories: dict[str, 
                 model.report.change("access cost", access.get("name"), text)
                 if Duration.parse(cost.get("base", "0ns")) > Duration.parse(known.get("base", "0ns")):
                     costs[unit.processor] = cost
-
-
-def _dearer(one: Access, other: Access) -> Access:
-    """As dear as both: of equal processors a task may run on either."""
-    if Access() in (one, other):
-        return Access()
-    latencies = [cost.latency for cost in (one, other) if cost.latency is not None]
-    rates = [cost.rate for cost in (one, other) if cost.rate is not None]
-    width = min(one.width, other.width) or max(one.width, other.width)
-    return Access(max(latencies, default=None), min(rates, default=None), width)
 
 
 def memories_of_labels(model: Model, hardware: Hardware) -> dict[str, str]:

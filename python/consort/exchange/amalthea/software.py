@@ -203,17 +203,17 @@ class Software:
         """The cycles of an access to a label where the model says what it costs; where the label lies in no
         memory, what the dearest costs."""
         timed = {memory for _, memory in self.hardware.accesses}
-        mine = {memory: cost for (one, memory), cost in self.hardware.accesses.items() if one == processor}
+        mine = {memory: costs for (one, memory), costs in self.hardware.accesses.items() if one == processor}
         clock = self.hardware.clocks[processor]
         high = Fraction(0)
         for label in self.model.refs(item, "data"):
             memory = self.memories.get(label)
             if memory is None:
-                costs = list(mine.values())
+                costs = {cost for some in mine.values() for cost in some}
             elif memory in timed:
-                costs = [mine[memory]] if memory in mine else [Access()]
+                costs = mine.get(memory, {Access()})
             else:
-                costs = []
+                costs = set()
             known = [cost.cycles(self._size(label), clock) for cost in costs]
             if None in known:
                 name = self.model.by_id[label].get("name") if label in self.model.by_id else label
