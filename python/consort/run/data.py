@@ -199,10 +199,9 @@ def call(file: Path, reference: PythonReference, *arguments: Any, **named: Any) 
         raise
     except Exception as error:
         path = file.parent / reference.module
-        inside = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        lines = [
-            frame.f_lineno for frame in inside if frame.f_code.co_filename == function.__code__.co_filename
-        ]
+        # Not all that can be called has code: a partial function has none, nor has one with a cache.
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path.resolve())]
         text = f"{reference.function} raised {type(error).__name__}: {error}"
         raise BadInput(text, file=path, line=lines[-1] if lines else None) from error
 

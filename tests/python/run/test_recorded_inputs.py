@@ -188,6 +188,14 @@ def test_rows_that_are_unlike_are_no_array(tmp_path: Path) -> None:
         made_rows(tmp_path / "system.yaml", given, np.dtype([("x", "f8")]))
 
 
+def test_what_is_called_like_a_function_is_told_what_it_raised(tmp_path: Path) -> None:
+    text = "import functools\n@functools.cache\ndef made(dtype):\n    raise ValueError('none')\n"
+    (tmp_path / "rows.py").write_text(text, encoding="utf-8")
+    given = FunctionInput.model_validate({"function": "rows.py::made"})
+    with pytest.raises(BadInput, match=r"rows\.py:4: made raised ValueError: none; "):
+        made_rows(tmp_path / "system.yaml", given, np.dtype([("x", "f8")]))
+
+
 def test_a_function_that_asks_for_a_member_that_is_not_there_is_told_which_are(tmp_path: Path) -> None:
     text = "import numpy as np\ndef made(dtype):\n    return np.zeros(3, dtype)['wish']\n"
     (tmp_path / "rows.py").write_text(text, encoding="utf-8")
