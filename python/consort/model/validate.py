@@ -46,8 +46,10 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
         wrong: set[Location] = set(document.unreadable)
         details = error.errors(include_url=False)
         unknown = [detail for detail in details if detail["type"] == "extra_forbidden"][:MOST_PROBLEMS]
-        misspelt = {_meant(model, detail) for detail in unknown}
-        pairs = _only_ones(details)
+        meant = {detail["loc"]: _meant(model, detail) for detail in unknown}
+        # A slip of one key says nothing about another one that is missing.
+        pairs = {place: key for place, key in _only_ones(details).items() if meant.get(place) == place}
+        misspelt = set(meant.values())
         misspelt |= {(*place[:-1], key) for place, key in pairs.items()}
         for detail in details:
             # A key that is missing because it is misspelt is one fault, not two.
