@@ -69,14 +69,12 @@ def misspelt_in(view: View, system: System) -> set[str]:
     return found
 
 
-def second_writers(view: View, system: System) -> set[str]:
-    """The parts that write a channel which another one writes already."""
+def second_writers(view: View, system: System) -> bool:
+    """True if a part writes a channel that another one writes already; devices may have several writers."""
     parts = {*system.tasks, *devices(view, system)}
-    found: set[str] = set()
-    for ends in ends_of(system)[0].values():
-        first, *more = ends
-        found |= set(more) if first in parts else set()
-    return found
+    writers, _ = ends_of(system)
+    there = [list(writers[name]) for name in free_channels(system) if name in writers]
+    return any(len(ends) > 1 and ends[0] in parts for ends in there)
 
 
 def unwritten(view: View, system: System) -> list[str]:
