@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
@@ -14,10 +14,6 @@ from pydantic_core import PydanticCustomError
 from consort.model.base import Described, Member, NonEmpty, TextValue, WrongValue, kind_of
 from consort.model.platform import Device
 from consort.model.quantities import Duration, Frequency, Tolerance
-
-if TYPE_CHECKING:
-    pass
-
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _QUALIFIED = rf"{_NAME}(?:::{_NAME})*"
