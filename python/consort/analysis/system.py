@@ -224,8 +224,10 @@ def master_of(
             used += [saved.used, paged.used]
             execution += saved.ps + paged.ps
         if execution + suspension == 0 and remote is None:
+            if figures.lacking is None:
+                # Rules look at the figure of the place that a description gives the task, not of others.
+                raise NotAnalysable(f"tasks.{name}.wcet: an execution time of 0 cannot be analysed")
             # Nobody gave its execution time; what else lacks is looked for, and no bound is made of it.
-            assert figures.lacking is not None, "no description has an execution time of 0"
             continue
         blocking = blocking_of(plan, held, name)
         # Whoever finds a resource taken leaves the core to its holder, and comes back.
