@@ -195,8 +195,10 @@ def _unused(view: View, system: System) -> Problems:
         return
     _, readers = ends_of(system)
     misspelt = misspelt_in(view, system)
-    # A second writer of another channel names a channel that nothing writes.
-    lacking = [] if second_writers(view, system) else unwritten(view, system)
+    lacking = unwritten(view, system)
+    if second_writers(view, system):
+        # The message about the second writer of another channel names the first of them.
+        del lacking[:1]
     for name in free_channels(system):
         offloaded = name in system.tasks and system.tasks[name].execution == "offloaded"
         here: Location = ("channels", name)
