@@ -256,6 +256,8 @@ BESIDE = (
     '<dataRate value="1000" unit="MBPerSecond"/></accessElements>'
 )
 FASTER = '<accessElements name="c1-ram" destination="ram?type=Memory">'
+NO_PATH = (FASTER, FASTER.replace("ram?", "none?"))
+UNMAPPED = ('<memoryMapping abstractElement="speed?type=Label" memory="ram?type=Memory"/>', "")
 
 
 @pytest.mark.parametrize(
@@ -296,17 +298,18 @@ def test_ticks_may_have_the_times_of_accesses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    "changes",
     [
-        (FASTER, FASTER.replace("ram?", "none?")),
-        ('value="3"/>\n        </acc', 'lowerBound="3"/>\n        </acc'),
+        (NO_PATH,),
+        (NO_PATH, UNMAPPED),
+        (('value="3"/>\n        </acc', 'lowerBound="3"/>\n        </acc'),),
     ],
-    ids=["no path", "no bound"],
+    ids=["no path", "no path and no memory", "no bound"],
 )
 def test_an_access_of_unknown_length_leaves_no_execution_time(
-    tmp_path: Path, change: tuple[str, str]
+    tmp_path: Path, changes: tuple[tuple[str, str], ...]
 ) -> None:
-    imported = import_amalthea(edited(tmp_path, change))
+    imported = import_amalthea(edited(tmp_path, *changes))
     valid(imported)
     assert imported.system is not None
     assert "wcet" not in imported.system["tasks"]["alarm"]

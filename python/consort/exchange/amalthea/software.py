@@ -209,7 +209,8 @@ class Software:
         for label in self.model.refs(item, "data"):
             memory = self.memories.get(label)
             if memory is None:
-                costs = {cost for some in mine.values() for cost in some}
+                # Where others have costs and this processor has none, nobody knows them.
+                costs = {cost for some in mine.values() for cost in some} if mine or not timed else {Access()}
             elif memory in timed:
                 costs = mine.get(memory, {Access()})
             else:
