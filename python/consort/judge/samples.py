@@ -107,7 +107,7 @@ class Samples:
     @cached_property
     def response(self) -> NDArray[np.float64]:
         """The response of each job, in ns; inf if it did not end."""
-        ticks = self.table["finish"].view(np.int64) - self.table["release"].view(np.int64)
+        ticks = self.table["finish"].astype(np.int64) - self.table["release"].astype(np.int64)
         response: NDArray[np.float64] = ticks / self.ticks_per_ns
         response[unended(self.table)] = np.inf
         return response
