@@ -70,7 +70,8 @@ def one_of(name: str, value: Any, names: Collection[T]) -> T:
         if isinstance(value, str) and value == one:
             return one
     hint = nearest(str(value), map(str, names), "write one of")
-    raise BadInput(f"{_kind(value)} is not one of the values; {hint}", field=name)
+    said = repr(value) if isinstance(value, str) else _kind(value)
+    raise BadInput(f"{said} is not one of the values; {hint}", field=name)
 
 
 def text(name: str, value: Any) -> str:

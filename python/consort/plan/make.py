@@ -17,7 +17,7 @@ from consort.plan.channels import plan_channels, plan_devices
 from consort.plan.in_modes import in_all_modes, mode_problems, sleeping_alike, with_checkpoints
 from consort.plan.refusals import refusals
 from consort.plan.sharing import plan_accelerators
-from consort.plan.targets import TARGETS, Target, target_named
+from consort.plan.targets import Target, target_named
 from consort.plan.tasks import plan_cores, plan_resources, plan_tasks
 from consort.plan.types import Plan, PlannedAsker, PlannedChain, PlannedChanges, PlannedRun, Source
 
@@ -39,7 +39,7 @@ def plan(
     `place` "local" offloaded tasks are computed by their masters: the comparison that offloading is held to.
     """
     arguments.instance("system", system, System, "consort.load(path) makes one")
-    aim = target_named(arguments.one_of("target", target, TARGETS))
+    aim = target_named(arguments.text("target", target), "target")
     mode = None if mode is None else arguments.text("mode", mode)
     stand_ins = arguments.flag("stand_ins", stand_ins)
     place = arguments.one_of("place", place, get_args(Place))

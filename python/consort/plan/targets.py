@@ -105,10 +105,10 @@ def not_whole(picoseconds: int, target: str) -> str:
     )
 
 
-def target_named(name: str) -> Target:
-    """A target by its name; `BadInput` names the nearest one."""
+def target_named(name: str, field: str = "--for") -> Target:
+    """A target by its name; `BadInput` names the nearest one, and the field that has the name."""
     if name not in TARGETS:
-        raise BadInput(f"there is no target {name!r}; {nearest(name, TARGETS, 'targets')}", field="--for")
+        raise BadInput(f"there is no target {name!r}; {nearest(name, TARGETS, 'targets')}", field=field)
     return TARGETS[name]
 
 
