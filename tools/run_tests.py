@@ -73,22 +73,36 @@ def dump_hanging(root: int, log: Path, ended: threading.Event) -> None:
                     print(f"\nit hangs:\n{stacks.standing(each)}", file=out, flush=True)
 
 
-def run(stage: Stage, hangs: bool) -> int:
-    """Runs the commands of a stage into its log; the status of the first that fails, or 0."""
+@dataclass
+class Ended:
+    """How a stage or one command of it ended: its status, and the CPU time of all its processes [s]."""
+
+    status: int
+    cpu_s: float
+
+
+def run(stage: Stage, hangs: bool) -> Ended:
+    """Runs the commands of a stage into its log; the status is that of the first that fails, or 0."""
     stage.log.unlink(missing_ok=True)
     for result in stage.results:
         result.unlink(missing_ok=True)
     beside = subprocess.Popen(["stress-ng", "--quiet", "--cpu", str(stage.load)]) if stage.load else None
     try:
-        return next((status for command in stage.commands if (status := _ended(stage, command, hangs))), 0)
+        spent = 0.0
+        for command in stage.commands:
+            ended = _ended(stage, command, hangs)
+            spent += ended.cpu_s
+            if ended.status:
+                return Ended(ended.status, spent)
+        return Ended(0, spent)
     finally:
         if beside is not None:
             beside.terminate()
             beside.wait()
 
 
-def _ended(stage: Stage, command: list[str], hangs: bool) -> int:
-    """Runs one command of a stage to its end; its status."""
+def _ended(stage: Stage, command: list[str], hangs: bool) -> Ended:
+    """Runs one command of a stage to its end."""
     with stage.log.open("ab") as out:
         started = subprocess.Popen(
             command,
@@ -103,7 +117,10 @@ def _ended(stage: Stage, command: list[str], hangs: bool) -> int:
             watched = (started.pid, stage.log, ended)
             threading.Thread(target=dump_hanging, args=watched, daemon=True).start()
         try:
-            return started.wait()
+            _, status, usage = os.wait4(started.pid, 0)
+            # Popen has not seen the end, and must not wait for it.
+            started.returncode = os.waitstatus_to_exitcode(status)
+            return Ended(started.returncode, usage.ru_utime + usage.ru_stime)
         finally:
             ended.set()
 
@@ -120,7 +137,7 @@ def set_up(steps: Sequence[tuple[str, list[str]]]) -> None:
         for attempt in range(1, SETUP_TRIES + 1):
             stage = Stage(f"set-up {name}", [command])
             begun = time.monotonic()
-            if run(stage, hangs=False) == 0:
+            if run(stage, hangs=False).status == 0:
                 said = tail(stage.log, 3)
                 if said:
                     print(said)
@@ -218,18 +235,18 @@ def stages_of(tier: str) -> list[tuple[Stage, ...]]:
     return [*made, (skips([stage for together in made for stage in together]),)]
 
 
-def run_stages(stages: Sequence[tuple[Stage, ...]]) -> Iterator[tuple[Stage, int, float]]:
-    """Runs the stages; yields each with its status and how long it took [s]."""
+def run_stages(stages: Sequence[tuple[Stage, ...]]) -> Iterator[tuple[Stage, Ended, float]]:
+    """Runs the stages; yields each with how it ended and how long it took [s]."""
 
-    def timed(stage: Stage) -> tuple[int, float]:
+    def timed(stage: Stage) -> tuple[Ended, float]:
         started = time.monotonic()
         return run(stage, hangs=stage.name.startswith("cpp")), time.monotonic() - started
 
     for together in stages:
         print(f"== {' beside '.join(stage.name for stage in together)}", flush=True)
         with ThreadPoolExecutor(len(together)) as pool:
-            for stage, (status, took) in zip(together, pool.map(timed, together), strict=True):
-                yield stage, status, took
+            for stage, (ended, took) in zip(together, pool.map(timed, together), strict=True):
+                yield stage, ended, took
 
 
 def setup_of(tier: str) -> list[tuple[str, list[str]]]:
@@ -256,24 +273,26 @@ def main() -> None:
     begun = time.monotonic()
     set_up(setup_of(tier))
     last = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
-    table: list[tuple[str, str, float]] = []
+    table: list[tuple[str, str, float, float]] = []
     failures: list[str] = []
     times = {"set-up": time.monotonic() - begun}
     print(f"set-up: {times['set-up']:.0f} s", flush=True)
     total = [0, 0, 0]
-    for stage, status, took in run_stages(stages_of(tier)):
+    for stage, ended, took in run_stages(stages_of(tier)):
         times[stage.name] = took
         passed, failed, skipped, names = cases(stage.results)
         total = [a + b for a, b in zip(total, (passed, failed, skipped), strict=True)]
-        good = status == 0
+        good = ended.status == 0
         if not good:
             print(tail(stage.log, 200, quiet))
-            failures += [f"{stage.name}: {name}" for name in names] or [f"{stage.name}: status {status}"]
+            failures += [f"{stage.name}: {name}" for name in names] or [
+                f"{stage.name}: status {ended.status}"
+            ]
         else:
             print(tail(stage.log, stage.shown))
         before = f"{last[stage.name]:.0f} s before" if stage.name in last else "the first here"
-        print(f"   {took:.0f} s ({before})", flush=True)
-        table.append((stage.name, "passed" if good else "FAILED", took))
+        print(f"   {took:.0f} s ({before}), {ended.cpu_s:.0f} s of CPU", flush=True)
+        table.append((stage.name, "passed" if good else "FAILED", took, ended.cpu_s))
     if tier == "slow" and not failures:
         number = int(SAMPLE.read_text(encoding="ascii"))
         SAMPLE.write_text(f"{number + 1}\n", encoding="ascii")
@@ -281,10 +300,12 @@ def main() -> None:
         print(f"tests/sample is {number + 1} now: commit it and tests/costly.txt; make test runs other tests")
     if not failures:
         TIMES.write_text(json.dumps(last | times, indent=1), encoding="utf-8")
-    print(f"\n{'stage':<12} {'result':<8} {'time [s]':>8} {'before':>8}")
-    for name, result, took in table:
-        print(f"{name:<12} {result:<8} {took:8.0f} {last.get(name, float('nan')):8.0f}")
-    print(f"{'all':<12} {'':<8} {time.monotonic() - begun:8.0f}")
+    # A stage that took long beside little CPU time was on a busy machine, or waited.
+    print(f"\n{'stage':<12} {'result':<8} {'time [s]':>8} {'before':>8} {'CPU [s]':>8}")
+    for name, result, took, cpu_s in table:
+        print(f"{name:<12} {result:<8} {took:8.0f} {last.get(name, float('nan')):8.0f} {cpu_s:8.0f}")
+    cpu_s = sum(row[3] for row in table)
+    print(f"{'all':<12} {'':<8} {time.monotonic() - begun:8.0f} {'':>8} {cpu_s:8.0f}")
     if found.exists() and (lines := found.read_text(encoding="utf-8").splitlines()):
         known = UNSTEADY.read_text(encoding="utf-8").splitlines()
         print(f"\n{len(lines)} tests of real time passed only when they were run again:")
