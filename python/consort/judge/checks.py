@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from consort.base.units import jobs_of, microseconds, number, times
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.executed import Executed
-from consort.judge.samples import Samples, Stops
+from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.verdict import Bounds, Check, Row
 from consort.plan.channels import links_of
 from consort.record.ran import EVENTS, NONE, OPERATIONS, STATUS, executes_ns
@@ -79,7 +80,7 @@ def executions(
             if (least[rows] > 0).any():
                 text += ", without what interrupts can have taken"
             hidden = stops is not None and stops.explain(
-                ns[above] - allowed, float(ns[rows[counted[rows]]].sum())
+                ns[above] - allowed, ns[above], float(ns[rows[counted[rows]]].sum())
             )
         else:
             text = (

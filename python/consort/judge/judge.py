@@ -15,10 +15,11 @@ from consort.base.environment import throttling, under_hypervisor
 from consort.judge import checks as check
 from consort.judge import rows as figures
 from consort.judge import words
-from consort.judge.disturbance import HOST, UNTRACED, Disturbances, disturbances
+from consort.judge.disturbance import HOST, LATE_WAKE_UP, UNTRACED, Disturbances, disturbances
 from consort.judge.executed import Executed, executed
 from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not_finite
-from consort.judge.samples import Samples, Stops
+from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE, Bounds, JobCounts, Pause, Row, Unseen, Verdict, as_data
 from consort.record.columns import miss_causes
 from consort.record.ran import STATUS
@@ -127,9 +128,8 @@ def judge(
     )
     found = replace(found, disturbed=found.disturbed & ~own.own)
     if stops is not None:
-        # All cores together.
-        seen_for_ns = samples.released_for / samples.ticks_per_ns * len(samples.system.cores)
-        stops = replace(stops, seen_ns=_untraced(found, samples), seen_for_ns=seen_for_ns)
+        seen, seen_for = _seen_waiting(samples, found)
+        stops = replace(stops, seen_ns=seen, seen_for_ns=seen_for)
     wrong, errors, beside = _outputs(samples, expected or {})
     endless = _not_finite(samples, expected or {}, beside, wrong)
     counts = _counts(samples, found.disturbed)
@@ -264,13 +264,27 @@ def _counts(samples: Samples, disturbed: NDArray[np.bool_]) -> tuple[JobCounts, 
     return tuple(counts)
 
 
-def _untraced(found: Disturbances, samples: Samples) -> NDArray[np.float64]:
-    """The times [ns] that waiting cores were seen to lose to the host, interrupts and firmware."""
-    lengths = [
-        (gaps.end - gaps.begin)[np.isin(gaps.culprit, UNTRACED)] / samples.ticks_per_ns
-        for gaps in found.gaps.values()
-    ]
-    return np.concatenate(lengths) if lengths else np.zeros(0)
+def _seen_waiting(samples: Samples, found: Disturbances) -> tuple[NDArray[np.float64], float]:
+    """The stops [ns] that cores saw while they waited, and for how long they did so, all together.
+
+    Of a stop that a core sleeps through it sees the end alone, as a late wake-up, and only of one that is in
+    its way: such a stop counts, and the sleep does not. No thread but those of the run comes before one with
+    a real-time priority on a CPU of its own.
+    """
+    system, jobs = samples.system, samples.jobs
+    cpus = [system.facts.cpus.get(name) for name in system.core_names]
+    lengths, waited = [np.zeros(0)], 0.0
+    for number, core in enumerate(system.cores):
+        gaps = found.gaps[number]
+        own = core.name not in samples.ordinary and cpus.count(cpus[number]) == 1
+        causes = (*UNTRACED, LATE_WAKE_UP) if own else UNTRACED
+        lengths.append(samples.ns((gaps.end - gaps.begin)[np.isin(gaps.culprit, causes)]))
+        if core.time_base == "spin":
+            serving = [samples.number(task.name) for task in system.tasks if task.worker == core.name]
+            here = np.where(jobs["sent"] > 0, np.isin(jobs["task"], serving), jobs["core"] == number)
+            busy = float(samples.ns(jobs["compute"][here].astype(np.int64)).sum())
+            waited += max(samples.released_for / samples.ticks_per_ns - busy, 0.0)
+    return np.concatenate(lengths), waited
 
 
 def _pauses(samples: Samples, found: Disturbances) -> tuple[Pause, ...]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from consort.judge import chains
 from consort.judge.disturbance import Disturbances, merged, touched
-from consort.judge.samples import Samples, Stops
+from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.verdict import Bounds, ChainWay, Limit, Outcome, Quantity, Row
 from consort.plan.channels import link_of
 from consort.plan.types import PlannedChain
@@ -35,7 +36,8 @@ def rows_of(
     """
     # The instants of a clock are whole ticks, also logical ones of an exact period; simulated time is exact.
     tick_ns = 0.0 if provenance == "simulated" else 1 / samples.ticks_per_ns
-    make = _Maker(limits, provenance, samples.system.facts.time_scale, stops, tick_ns)
+    scale = samples.system.facts.time_scale
+    make = _Maker(limits, provenance, scale, stops, tick_ns, samples.ticks_per_ns)
     rows = _of_tasks(samples, found, make)
     for number in range(len(samples.system.channels)):
         rows += _age(samples, number, found, make)
@@ -68,12 +70,19 @@ class _Maker:
     """Makes rows: finds the bound, the simulated maximum and the outcome of each."""
 
     def __init__(
-        self, limits: Bounds, provenance: str, scale: float, stops: Stops | None, tick_ns: float
+        self,
+        limits: Bounds,
+        provenance: str,
+        scale: float,
+        stops: Stops | None,
+        tick_ns: float,
+        ticks_per_ns: float,
     ) -> None:
         self._limits = limits
         self._stops = stops
         self._provenance = provenance
         self._scale = scale
+        self._ticks_per_ns = ticks_per_ns
         # From one rounded instant to another one, and a rounded time later.
         self._rounded_ns = 1.5 * tick_ns
 
@@ -102,11 +111,14 @@ class _Maker:
         missed: Mask | None = None,
         note: str = "",
         behind: NDArray[np.float64] | None = None,
+        since: Times | None = None,
+        cores: int = 1,
     ) -> Row:
         """A row of samples in ns. `missed` marks those that were late whatever their time.
 
         `behind`: how much of each is a wait behind blocks that a disturbance left in a channel. Without it a
-        sample has to hold all the same.
+        sample has to hold all the same. `since`: when each began [ticks]; without it none overlap. `cores`:
+        how many there are on which a stop makes one longer.
         """
         bound = bound or self.bound(subject, quantity)
         limit = self.limit(quantity, bound)
@@ -125,7 +137,7 @@ class _Maker:
             outcome = "not seen"
         elif self._provenance == "emulated":
             outcome = "not judged"
-        elif kind == "task" and self._stopped(ns, undisturbed, late | over, required, limit):
+        elif self._stopped(ns, undisturbed, late | over, required, limit, since, cores):
             outcome = "cannot be shown"
         elif (late & undisturbed).any():
             outcome = "late"
@@ -218,6 +230,8 @@ class _Maker:
         wrong: Mask,
         required: float | None,
         limit: float | None,
+        since: Times | None,
+        cores: int,
     ) -> bool:
         """Says whether stops of the cores that left no trace may have made those samples too long."""
         wrong = wrong & undisturbed
@@ -225,9 +239,19 @@ class _Maker:
         if self._stops is None or not wrong.any() or not np.isfinite(allowed):
             return False
         # A job that was never served was kept from its core for as long as it had.
-        took = np.where(np.isfinite(ns[wrong]), ns[wrong], 2 * allowed)
-        exposed = ns[undisturbed & np.isfinite(ns)].sum() + took.sum()
-        return self._stops.explain(np.maximum(took - allowed, 0.0), float(exposed))
+        took = np.where(np.isfinite(ns), ns, 2 * allowed)
+        if since is None:
+            begin = np.append(0.0, np.cumsum(took)[:-1])
+        else:
+            begin = (since - since.min()) / self._ticks_per_ns
+        under_way = merged(begin[undisturbed], (begin + took)[undisturbed])
+        exposed = float((under_way[1] - under_way[0]).sum()) * cores
+        # What one stop makes longer makes others that overlap it longer, by no more.
+        mine = np.flatnonzero(wrong)[np.argsort(begin[wrong], kind="stable")]
+        excess, end = took[mine] - allowed, np.maximum.accumulate((begin + took)[mine])
+        before = np.append(0.0, np.where(begin[mine][1:] < end[:-1], excess[:-1], 0.0))
+        rises = (excess > before) | (excess <= 0)
+        return self._stops.explain((excess - before)[rises], took[mine][rises], exposed)
 
 
 def _unless_wrong(limit: float | None, required: float | None) -> Outcome:
@@ -286,7 +310,16 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
             row = make.row_of_right(name, "response", longest, jobs, required=deadline, bound=bounds[number])
         else:
             ns, quiet = response[rows], ~found.disturbed[rows]
-            row = make.row(name, "task", "response", ns, quiet, required=deadline, missed=missed[rows])
+            row = make.row(
+                name,
+                "task",
+                "response",
+                ns,
+                quiet,
+                required=deadline,
+                missed=missed[rows],
+                since=samples.jobs["release"][rows].astype(np.int64),
+            )
         made.append(row)
         interrupted = having - known
         plural = "" if interrupted == 1 else "s"
@@ -325,7 +358,8 @@ def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> li
     job = np.searchsorted(samples.jobs["seq"][rows], written["seq"][at])
     recorded = job < rows.size
     job, read = rows[job[recorded]], read[recorded]
-    ns = samples.ns(read["time"].astype(np.int64) - samples.jobs["release"][job].astype(np.int64))
+    since = samples.jobs["release"][job].astype(np.int64)
+    ns = samples.ns(read["time"].astype(np.int64) - since)
     quiet = ~found.disturbed[job]
     for task in np.unique(read["task"]).tolist():
         mine = read["task"] == task
@@ -334,7 +368,7 @@ def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> li
             np.searchsorted(samples.jobs["seq"][of_reader], read["seq"][mine]), of_reader.size - 1
         )
         quiet[mine] &= ~found.disturbed[of_reader[place]]
-    return [make.row(channel.name, "channel", "channel age", ns, quiet)]
+    return [make.row(channel.name, "channel", "channel age", ns, quiet, since=since, cores=2)]
 
 
 def _delivery(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
@@ -358,7 +392,8 @@ def _delivery(samples: Samples, number: int, found: Disturbances, make: _Maker) 
     job = np.searchsorted(samples.jobs["seq"][rows], written["seq"][at])
     quiet = np.zeros(ns.size, dtype=np.bool_)
     quiet[job < rows.size] = ~found.disturbed[rows[job[job < rows.size]]]
-    return [make.row(channel.name, "channel", "delivery", ns, quiet)]
+    begun = written["time"][at].astype(np.int64)
+    return [make.row(channel.name, "channel", "delivery", ns, quiet, since=begun, cores=2)]
 
 
 def _of_chain(
@@ -384,6 +419,8 @@ def _of_chain(
         ]
     )
     windows = _disturbed_windows(samples, tasks, found)
+    on_them = (samples.system.tasks[samples.number(task)] for task in tasks)
+    cores = len({core for task in on_them for core in (task.core, task.worker) if core is not None})
     # Until then jobs were released: what is written before is recorded, and nothing need be written after.
     end = int(samples.jobs["release"].max()) if samples.jobs.size else 0
     rows = []
@@ -423,6 +460,8 @@ def _of_chain(
                 required=required,
                 note=note,
                 behind=samples.ns(behind),
+                since=begin,
+                cores=cores,
             )
         )
     way = None

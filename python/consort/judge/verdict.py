@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from consort.analysis.result import Bound, in_words
 from consort.judge.outputs import NotFinite
-from consort.judge.samples import Stops
+from consort.judge.stops import Stops
 from consort.record.sections import Held, Judgement
 
 # The limited quantities. `response`, `compute` and `communication` are of tasks, `channel age` of channels

@@ -10,7 +10,8 @@ from consort.analysis.lacking import named, remedies
 from consort.base.units import duration, microseconds, number, times
 from consort.judge.executed import Executed
 from consort.judge.outputs import NotFinite, WrongOutput
-from consort.judge.samples import Samples, Stops
+from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.verdict import Check, JobCounts, Pause, Row, Unseen
 from consort.record.sections import Held
 
@@ -119,12 +120,23 @@ def cannot_be_shown(rows: Sequence[Row], checks: Sequence[Check], stops: Stops) 
     found = [
         f"{row.subject if row.kind == 'task' else f'{row.kind} {row.subject}'}: {row.quantity},"
         f" {_longest(row.undisturbed)}, {_limits(row)}, which this machine cannot show: it stops a core for"
-        f" up to {duration(stops.longest_ns)}"
+        f" up to {duration(stops.longest_ns)}{_unwatched(row, stops)}"
         for row in rows
         if row.outcome == "cannot be shown" and row.quantity in _JUDGED
     ]
     longer = (c for c in checks if not c.holds and c.name == "execution times" and c.by == "machine")
     return (*found, *(check.text for check in longer))
+
+
+def _unwatched(row: Row, stops: Stops) -> str:
+    """The reason why a time is not decided that is too long by more than the longest stop."""
+    excess = (row.undisturbed or 0.0) - min(ns for ns in (row.bound, row.required) if ns is not None)
+    if excess <= stops.longest_ns or excess == float("inf"):
+        return ""
+    return (
+        f", and was watched for {duration(stops.seconds * 1e9)}, too short beside the run to tell an excess"
+        f" of {duration(excess)} from a longer stop"
+    )
 
 
 def uncounted(places: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -250,8 +250,12 @@ def _record_part(
         modes=JudgedModes(plans, options.time_scale) if plans.modes else None,
         watch=None
         if made.target == "virtual"
-        else cache(
-            partial(watch, sorted(used), duration * options.time_scale / 1e12, realtime=options.realtime)
+        else partial(
+            watch,
+            sorted(used),
+            duration * options.time_scale / 1e12,
+            progress=progress,
+            realtime=options.realtime,
         ),
     )
 

@@ -21,7 +21,8 @@ from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
 from consort.base.waiting import Progress
 from consort.judge import Expected, Verdict, judge
 from consort.judge.changes import changes_section, fail_over_section
-from consort.judge.samples import Stops
+from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE, Bounds
 from consort.machine.prepare import Prepared as PreparedMachine
 from consort.model import Configuration, System
@@ -77,8 +78,8 @@ class Recording:
     """Tables for the report."""
     modes: JudgedModes | None = None
     """The modes of a run that goes from mode to mode; `plan` is then that of all of them."""
-    watch: Callable[[], Stops | None] | None = None
-    """Watches the run's CPUs, where they are this machine's."""
+    watch: Callable[[float], Stops | None] | None = None
+    """Watches the run's CPUs, where they are this machine's; it is given how long jobs were under way [s]."""
 
 
 @dataclass(frozen=True)
@@ -319,7 +320,7 @@ def _judge(
     verdict = found()
     if recording.watch is None or not any(row.outcome in ("late", "above bound") for row in verdict.rows):
         return verdict
-    stops = recording.watch()
+    stops = recording.watch(Samples.of(record).under_way_ns / 1e9)
     return verdict if stops is None else found(stops=stops)
 
 

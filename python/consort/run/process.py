@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.waiting import Progress, stop_if_asked
 from consort.judge.disturbance import INTERRUPT, PREEMPTED, THROTTLED
-from consort.judge.samples import Stops, stops_of
+from consort.judge.stops import Stops, stops_of
 from consort.machine.prepare import Prepared, prepared
 from consort.machine.probe import measure
 from consort.plan import Plan
@@ -271,26 +271,35 @@ def prepared_machine(made: Plan, options: Options) -> Iterator[Prepared]:
 
 # A gap below this [µs] is that of a clock that is read.
 GAP_US = 2.0
-# No run is watched for longer [s].
-LONGEST = 2.0
+# A watch lasts as long as the jobs of a task were under way, but at least and at most so long [s].
+SHORTEST, LONGEST = 2.0, 60.0
 # So many gaps of each CPU have a length; the others are counted.
 LISTED = 4096
 
 
-def watch(cpus: Sequence[int], seconds: float, *, realtime: bool) -> Stops | None:
-    """Spins on all of `cpus` at once and returns what stopped that; blocks for `seconds`, LONGEST at most.
+def watch(
+    cpus: Sequence[int], run_s: float, under_way_s: float, progress: Progress, *, realtime: bool
+) -> Stops | None:
+    """Spins on all of `cpus` at once and returns what stopped that; blocks for no longer than the run did.
 
-    `realtime`: in the class of the run's own threads (SCHED_FIFO) instead of the ordinary one. None where the
-    program that watches cannot be built, or is refused a CPU.
+    `run_s`: how long that was; `under_way_s`: the time in which jobs of a task were under way. `realtime`: in
+    the class of the run's own threads (SCHED_FIFO) instead of the ordinary one. None where the program that
+    watches cannot be built, or is refused a CPU.
     """
     options = ["--gap-us", str(GAP_US), "--lengths", str(LISTED), *([] if realtime else ["--ordinary"])]
+    seconds = min(run_s, LONGEST, max(under_way_s, SHORTEST))
 
     def alone(cpu: int) -> Any:
-        report = measure([cpu], seconds=min(seconds, LONGEST), parts=("busy",), options=options)
-        return report["busy"][0]
+        return measure([cpu], seconds=seconds, parts=("busy",), options=options)["busy"][0]
 
+    began = time.monotonic()
     try:
         with ThreadPoolExecutor(len(cpus)) as together:
-            return stops_of(dict(zip(cpus, together.map(alone, cpus), strict=True)))
+            watching = [together.submit(alone, cpu) for cpu in cpus]
+            while wait(watching, timeout=0.2).not_done:
+                share = min(1.0, (time.monotonic() - began) / seconds)
+                progress("times were too long: watching what stops the CPUs", share)
+            reports = [one.result() for one in watching]
+            return stops_of(dict(zip(cpus, reports, strict=True)))
     except (BadInput, EnvironmentLacks):
         return None
