@@ -77,8 +77,9 @@ def executed(samples: Samples, limits: Bounds) -> Executed:
     least, own, open_ = _overruns(samples, watched, wcet)
     own |= _unanswered(samples, watched, wcet, own)
     longest = max(watched.interrupt_ns, LONGEST_NS)
-    own |= _slow(samples, watched, limits, longest, watched.host_ns)
-    late = _slow(samples, watched, limits, min(watched.interrupt_ns, LONGEST_NS), 0.0)
+    own |= _slow(samples, watched, limits, longest, watched.host_ns, proven=True)
+    late = _slow(samples, watched, limits, min(watched.interrupt_ns, LONGEST_NS), 0.0, proven=True)
+    late |= _slow(samples, watched, limits, longest, watched.host_ns, proven=False)
     return Executed(least, own, open_ & ~own, late & ~open_ & ~own, watched.without(own))
 
 
@@ -337,9 +338,18 @@ def _alone(samples: Samples) -> Mask:
     return single
 
 
-def _slow(samples: Samples, watched: _Watched, limits: Bounds, interrupt_ns: float, host_ns: float) -> Mask:
+def _slow(
+    samples: Samples,
+    watched: _Watched,
+    limits: Bounds,
+    interrupt_ns: float,
+    host_ns: float,
+    *,
+    proven: bool,
+) -> Mask:
     """Jobs above their bound or deadline without what the machine took of their core: what was seen, and so
-    much in each interrupt, and unseen in each job that was interrupted."""
+    much in each interrupt, and unseen in each job that was interrupted. Without `proven` also where that is
+    no proof."""
 
     def taken_on(core: int) -> Taken:
         jobs, others = samples.jobs, watched.others
@@ -358,7 +368,7 @@ def _slow(samples: Samples, watched: _Watched, limits: Bounds, interrupt_ns: flo
         nobody |= ~hit & watched.interrupted(np.zeros(jobs.size, dtype=np.bool_))
         return Taken(np.maximum(own - samples.ns(off), 0.0), np.where(hit, seen, 0.0), nobody)
 
-    return too_late(samples, limits, taken_on)
+    return too_late(samples, limits, taken_on, watched.gaps, proven=proven)
 
 
 def _unanswered(samples: Samples, watched: _Watched, wcet: NDArray[np.float64], overran: Mask) -> Mask:

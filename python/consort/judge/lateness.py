@@ -11,7 +11,14 @@ job that ends at f needs no longer than that, and what more urgent jobs need tha
 The backlog is what such jobs, alone and without the machine, would have left at x: the job may have ended
 before them. A job for which this does not hold was delayed by something that is no machine's. Where a job
 that has begun is not preempted, others may pass it in the machine's time alone: those count that were
-released since it had to begin.
+released since it had to begin. One that was never served was pending until it was given up, and is judged as
+one that ended then.
+
+That is no proof where a core's time is not all that delays its jobs: with masters that are as urgent, tasks
+released by blocks, self-suspensions, cores that serve others, thresholds, or jobs of which nobody knows what
+the machine took. There everything that anybody was seen to take of the core, of its workers and for the cores
+that it serves is subtracted. A job that is late beyond that is nobody's for certain, so that the run is
+undecided.
 """
 
 from __future__ import annotations
@@ -26,7 +33,7 @@ from consort.judge.disturbance import DISTURBED, WOKEN_LATE, covered, due, laten
 from consort.judge.samples import Samples
 from consort.judge.verdict import Bounds
 from consort.plan import PlannedCore, PlannedTask
-from consort.record.ran import NONE
+from consort.record.ran import NONE, STATUS
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -43,8 +50,11 @@ class Taken:
     unknown: Mask
 
 
-def too_late(samples: Samples, limits: Bounds, taken_on: Callable[[int], Taken]) -> Mask:
-    """The jobs that no machine made so late. `taken_on` a core (its number)."""
+def too_late(
+    samples: Samples, limits: Bounds, taken_on: Callable[[int], Taken], gaps: Mask, *, proven: bool
+) -> Mask:
+    """The jobs that no machine made so late. `taken_on` a core (its number); `gaps`: the events of cores that
+    waited. Without `proven` also those of which that is only likely."""
     late: Mask = np.zeros(samples.jobs.size, dtype=np.bool_)
     most = _most(samples, limits)
     above = samples.response > most[samples.jobs["task"]] * (1 + 1e-9)
@@ -52,19 +62,24 @@ def too_late(samples: Samples, limits: Bounds, taken_on: Callable[[int], Taken])
         zip(samples.system.cores, lateness_ns(samples.system), strict=True)
     ):
         here = samples.jobs["core"] == number
-        if core.serves or core.supply is not None or not (above & here & (samples.jobs["finish"] > 0)).any():
+        if core.supply is not None or not (above & here).any():
             continue
-        tasks = [t for t in samples.system.tasks if t.name in core.tasks]
-        known = {samples.number(task.name) for task in tasks}
-        if not known.issuperset(np.unique(samples.jobs["task"][here]).tolist()):
-            continue  # a task that came from another core
+        names = {samples.system.tasks[task].name for task in np.unique(samples.jobs["task"][here]).tolist()}
+        tasks = [t for t in samples.system.tasks if t.name in core.tasks or t.name in names]
+        # A core that serves, or has a task of another core, has more to do than its own tasks.
+        certain = not core.serves and names <= set(core.tasks)
+        if proven and not certain:
+            continue
         on = _Core(samples, number, late_ns, taken_on(number))
+        more = on.others(gaps)
         for task in tasks:
-            window = _window(samples, core, task, tasks)
+            window = _window(samples, core, task, tasks) if certain else None
             mine = on.task == samples.number(task.name)
-            if window is not None and above[on.rows[mine]].any():
-                rows, own = on.late(task, tasks, most, window, edf=core.policy == "edf")
-                late[rows] = own & above[rows]
+            if (proven and window is None) or not above[on.rows[mine]].any():
+                continue
+            edf = core.policy == "edf"
+            rows, own = on.late(task, tasks, most, window, edf=edf, more=None if proven else more)
+            late[rows] = own & above[rows]
     return late
 
 
@@ -110,19 +125,26 @@ def _urgent(task: PlannedTask, tasks: list[PlannedTask]) -> list[PlannedTask]:
 
 
 class _Core:
-    """The jobs of a core that ended, in the order in which they were due [ns from the first one on]."""
+    """The jobs of a core that ended, or were given up, in the order in which they were due [ns from the first
+    one on]."""
 
     def __init__(self, samples: Samples, number: int, late_ns: float, taken: Taken) -> None:
         self.samples, self.late_ns = samples, late_ns
         jobs = samples.jobs
-        rows = np.flatnonzero((jobs["core"] == number) & (jobs["start"] > 0) & (jobs["finish"] > 0))
+        unserved = (jobs["start"] == 0) & ((jobs["status"] & STATUS["unserved"]) != 0)
+        ended = (jobs["start"] > 0) & (jobs["finish"] > 0)
+        rows = np.flatnonzero((jobs["core"] == number) & (ended | unserved))
         ready = due(jobs[rows], samples.system, samples.ticks_per_ns)
         rows = rows[np.argsort(ready, kind="stable")]
         self.rows, self.origin = rows, int(ready.min(initial=np.iinfo(np.int64).max))
         self.task = jobs["task"][rows]
         self.release = self._ns(jobs["release"][rows])
         self.due = self._ns(np.sort(ready))
-        self.begin, self.end = self._ns(jobs["start"][rows]), self._ns(jobs["finish"][rows])
+        # One that nobody serves stands for so long.
+        stands = np.array([samples.system.pending_ns(task) for task in samples.system.tasks])[self.task]
+        self.number, self.given_up = number, unserved[rows]
+        self.begin = np.where(self.given_up, self.release + stands, self._ns(jobs["start"][rows]))
+        self.end = np.where(self.given_up, self.release + stands, self._ns(jobs["finish"][rows]))
         self.executed, self.machine = taken.executed[rows], taken.machine[rows]
         self.unknown = taken.unknown[rows]
         self.spans = self._spans(jobs[rows])
@@ -149,26 +171,59 @@ class _Core:
         begin = np.minimum(end - self.samples.ns(events["value"][mine].astype(np.int64)) + self.late_ns, end)
         return _union(begin, end)
 
+    def others(self, gaps: Mask) -> tuple[Floats, Floats]:
+        """When anything was seen to keep this core, or a worker of it, from its jobs: the machine, or jobs of
+        cores that it serves."""
+        samples, jobs = self.samples, self.samples.jobs
+        names = samples.system.core_names
+        workers = [task.worker for task in samples.system.tasks if task.core == names[self.number]]
+        near = [NONE, self.number, *(names.index(name) for name in workers if name in names)]
+        events = samples.events
+        assert events is not None
+        mine = events[gaps & np.isin(events["core"], near)]
+        end = self._ns(mine["time"])
+        begin = end - samples.ns(mine["value"].astype(np.int64))
+        if "worker_receive" in (jobs.dtype.names or ()):
+            serves = [task.worker == names[self.number] for task in samples.system.tasks]
+            done = jobs[np.array(serves)[jobs["task"]] & (jobs["worker_send"] > 0)]
+            begin = np.append(begin, self._ns(done["worker_receive"]))
+            end = np.append(end, self._ns(done["worker_send"]))
+        return _union(begin, end)
+
     def late(
-        self, task: PlannedTask, tasks: list[PlannedTask], most: Floats, window: float, *, edf: bool
+        self,
+        task: PlannedTask,
+        tasks: list[PlannedTask],
+        most: Floats,
+        window: float | None,
+        *,
+        edf: bool,
+        more: tuple[Floats, Floats] | None,
     ) -> tuple[NDArray[np.int64], Mask]:
-        """The rows of a task's jobs, and those of them that were late without the machine."""
+        """The rows of a task's jobs, and those of them that were late without the machine.
+
+        `more`: when anything else was seen to take the core, where the rest is no proof.
+        """
         system, number = self.samples.system, self.samples.number(task.name)
         urgent = [self.samples.number(one.name) for one in (tasks if edf else _urgent(task, tasks))]
         delays = np.isin(self.task, urgent)
         mine = self.task == number
         release, end = self.release[mine], self.end[mine]
         since = self._since(delays)[np.cumsum(delays)[mine] - 1]
-        taken = self._taken(delays, since, end)
+        machine = self.machine if more is None else np.where(self.unknown, self.executed, self.machine)
+        taken = self._taken(delays, since, end, machine)
+        taken += 0.0 if more is None else _within(more, since, end)
         by = release + most[number]
-        passed = np.maximum(by - window, release)
+        passed = release if window is None else np.maximum(by - window, release)
         others = [one for one in urgent if one != number]
-        more = self._backlog(np.isin(self.task, others), passed)
+        before = self._backlog(np.isin(self.task, others), passed)
         for one in others:
             # By deadlines only those jobs pass it whose own is not later.
             ahead = system.ns(task.deadline_ps - system.tasks[one].deadline_ps) if edf else np.inf
-            more += self._came(self.task == one, passed, np.minimum(end, release + max(ahead, 0.0) + 1.0))
-        own = end - by > (taken + more) * (1 + 1e-9) + 1.0
+            before += self._came(self.task == one, passed, np.minimum(end, release + max(ahead, 0.0) + 1.0))
+        own = end - by > (taken + before) * (1 + 1e-9) + 1.0
+        if more is not None:
+            return self.rows[mine], own
         asked = self._sum_of(delays, self.unknown.astype(np.float64), since, end)
         return self.rows[mine], own & (asked < 0.5)
 
@@ -179,14 +234,14 @@ class _Core:
         since: Floats = ready[np.flatnonzero(new)[np.cumsum(new) - 1]]
         return since
 
-    def _taken(self, delays: Mask, since: Floats, until: Floats) -> Floats:
+    def _taken(self, delays: Mask, since: Floats, until: Floats, machine: Floats) -> Floats:
         """The machine's time on the core in these stretches: in its jobs, and before those that delay them
         began."""
-        taken = self._sum_of(delays, self.machine, since, until)
+        taken = self._sum_of(delays, machine, since, until)
         others = ~delays
         # Of what executes below them, too.
-        begun = _before(self.begin[others], self.machine[others], until)
-        taken += begun - _before(self.end[others], self.machine[others], since)
+        begun = _before(self.begin[others], machine[others], until)
+        taken += begun - _before(self.end[others], machine[others], since)
         waits = _union(*(np.concatenate(ends) for ends in zip(self.waits, self._idle(delays), strict=True)))
         return taken + _within(waits, since, until)
 
@@ -199,7 +254,10 @@ class _Core:
     def _idle(self, delays: Mask) -> tuple[Floats, Floats]:
         """Stretches in which nothing executed although some of these jobs had been due for longer than their
         core may need to wake."""
-        begin, end = self.spans
+        # The core may have been idle until one was given up.
+        begin, end = (np.append(moments, self.end[self.given_up]) for moments in self.spans)
+        order = np.argsort(begin, kind="stable")
+        begin, end = begin[order], np.maximum.accumulate(end[order])
         order = np.argsort(self.begin[delays], kind="stable")
         begun, ready = self.begin[delays][order], self.due[delays][order]
         # The first that was due of all that begin then or later.

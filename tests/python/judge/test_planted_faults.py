@@ -300,6 +300,63 @@ def test_what_the_machine_takes_of_a_preempted_job_is_subtracted(tmp_path: Path)
         )
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_job_that_was_never_served_is_excused_by_what_the_machine_took_and_no_more(
+    tmp_path: Path, keeps: bool
+) -> None:
+    """Jobs of a are never served: as a thread of b, which has no bound, goes on for 27 ms after its step and
+    is not preempted, beside 1 ms of another thread; or as that has the core for so long."""
+    tasks = SHARED[0]
+    planted = {"b": Planted({}, stalls={10: 27 * MS}, keeps=frozenset({10}))} if keeps else {}
+    hogs = [(402 * MS, 1 * MS if keeps else 31 * MS)]
+    recording = shared_system(4, tasks, planted, LENGTH, hogs=hogs)
+    never = [job["seq"] for job in recording.rows if not job["finish"]]
+    assert never[:2] == [40, 41]
+    bounds = Bounds((Limit("a", "response", 4 * MS, "theorem 1"),))
+    verdict = judge(recording.write(tmp_path / "raw"), bounds, environment=MACHINE)
+    assert verdict.ok == ("not held" if keeps else "held"), verdict.summary
+
+
+def test_an_overrun_beside_a_gap_is_held_only_where_its_job_never_ran(tmp_path: Path) -> None:
+    """Another thread takes the core around a job that overruns, now and then for its whole period: it is then
+    never served, and the record has no overrun."""
+    never = 0
+    for number in (*range(examples(60)), 72):
+        draw = random.Random(number)
+        tasks, edf = draw.choice(SHARED), draw.random() < 0.5
+        name = draw.choice(list(tasks))
+        one = tasks[name]
+        seq = draw.randrange(3, LENGTH // one["period"] - 3)
+        over = int(draw.choice((0.5, 1, 2, 5)) * one["wcet"])
+        at = one["offset"] + seq * one["period"] + draw.randrange(-3 * MS, one["wcet"] + over)
+        hogs = [(max(0, at), draw.randint(1 * MS, 12 * MS))]
+        planted = {name: Planted({seq: over})}
+        recording = shared_system(number, tasks, planted, LENGTH, edf=edf, hogs=hogs)
+        verdict = judged_shared(recording, tasks, tmp_path / str(number), edf=edf)
+        (job,) = (j for j in recording.rows if j["seq"] == seq and list(tasks)[j["task"]] == name)
+        assert verdict.ok == "not held" or not job["start"], (number, planted, hogs, verdict.summary)
+        never += not job["start"]
+    assert never
+
+
+@pytest.mark.parametrize(("stall", "expected"), [(0, "held"), (8 * MS, "undecided")])
+def test_a_late_job_that_nobody_can_explain_is_not_held(tmp_path: Path, stall: int, expected: str) -> None:
+    """Beside a master, where lateness is no proof: a thread goes on for 8 ms after its step, and its core was
+    kept from it for 60 us."""
+    facts = {"period_ns": 20 * MS, "deadline_ns": 20 * MS, "wcet_ns": 3 * MS}
+    remote = {"worker": "w0", "execution": "offloaded", "rank": 0, "wcet_ns": 1 * MS}
+    recording = Recording({"master": facts | remote, "low": facts | {"rank": 1}}, duration_ns=40 * 20 * MS)
+    for seq in range(40):
+        times = {"sent": 4 * US, "worker_receive": 6 * US, "worker_send": 995 * US, "received": 1 * MS}
+        recording.job("master", seq, 2 * US, 1020 * US, compute=980 * US, **times)
+        late = stall if seq == 20 else 0
+        recording.job("low", seq, 1030 * US, 3 * MS + late, compute=1900 * US)
+    recording.event(DISTURBED, 20 * 20 * MS + 1025 * US, 60 * US, core="m0", why=STOPPED)
+    bounds = Bounds((Limit("low", "response", 4 * MS, "theorem 1"),), wcets={"low": 3 * MS})
+    verdict = judge(recording.write(tmp_path / "raw"), bounds, environment=MACHINE)
+    assert verdict.ok == expected, verdict.summary
+
+
 def resuming_master(hog: int) -> Recording:
     """Each job of low executes for 2 ms, and in its middle master, more urgent, comes back for 3 ms with an
     answer that it had slept for; another thread has the core for `hog` ns more."""
