@@ -8,7 +8,7 @@ to 10.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any, Literal
@@ -260,11 +260,12 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
             found = [least(bounds) for bounds in zip(found, counted, strict=True)]
     if not any(suspensions):
         return found
+    kept = {task.name for task, wait in zip(master.tasks, suspensions, strict=True) if wait}
     return [
         replace(
             bound,
             assumptions=tuple(a for a in (*bound.assumptions, _KEPT) if not a.startswith("no job suspends")),
-            explanation=_split_own(bound.explanation, suspension, task.name),
+            explanation=_split_own(_blocked_by_waits(bound.explanation, kept), suspension, task.name),
         )
         for bound, suspension, task in zip(found, suspensions, master.tasks, strict=True)
     ]
@@ -318,6 +319,14 @@ def _waiting_more(steps: Sequence[Step], spun: int, name: str) -> tuple[Step, ..
     assert wait is not None
     rest = replace(own, start=own.start + spun, length=own.length - spun)
     return (*(step for step in before if step is not None), replace(wait, length=wait.length + spun), rest)
+
+
+def _blocked_by_waits(steps: Sequence[Step], kept: Collection[str]) -> tuple[Step, ...]:
+    """`steps`; of a job that blocks and is one of `kept` it is said that it waits meanwhile."""
+    said = "keeps the core while its worker computes"
+    return tuple(
+        replace(step, note=said) if step.kind == "blocking" and step.label in kept else step for step in steps
+    )
 
 
 def _split_own(steps: Sequence[Step], suspension: int, name: str) -> tuple[Step, ...]:

@@ -203,7 +203,7 @@ class Bound:
     def _in_words(self, step: Step) -> str:
         if step.kind == "own" and step.label == self.task:
             return "its own execution"
-        note = self.note_of(step) if step.kind == "jitter" else ""
+        note = self.note_of(step) if step.kind in ("jitter", "blocking") else ""
         return f"{step.kind}: {step.label}" + (f" ({note})" if note else "")
 
     def verdict(self) -> str:

@@ -84,9 +84,8 @@ def fixed_priority(
         charged.append(task.with_cost(2 * context_switch, switch))
     arrays, tick = ticks_of(charged, *times_of(supply))
     assumptions = [
-        "one core, "
-        + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end")
-        + " fixed priorities",
+        "one core, fixed priorities, "
+        + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end"),
         *RELEASES,
         *spacing_of(tasks),
     ]

@@ -23,6 +23,12 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+# Said where the description chooses none, and so may not know them.
+_CONFIGURATIONS = (
+    "(local: masters compute what is offloaded; off: without interference; run.configurations chooses)"
+)
+
+
 def summary(system: System, *, stand_ins: bool = False) -> str:
     """The summary of a valid description, one line a task."""
     from consort.plan.make import problems_of
@@ -40,7 +46,10 @@ def summary(system: System, *, stand_ins: bool = False) -> str:
     kept = problems_of(system, "linux", stand_ins=stand_ins)
     if not kept:
         jobs = f"{system.run.iterations} periods of {next(iter(system.tasks))} in each"
-        lines.append(f"  runs: {', '.join(system.configurations())}; {jobs}")
+        chosen = system.configurations()
+        lines.append(f"  runs: {', '.join(chosen)}; {jobs}")
+        if len(chosen) > 1 and system.run.configurations is None:
+            lines.append(f"  {_CONFIGURATIONS}")
         return "\n".join(lines)
     parts = (("channel", system.channels), ("chain", system.chains), ("mode", system.modes))
     counts = [_count(len(part), what) for what, part in parts if part]

@@ -5,6 +5,7 @@ each other."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,12 @@ def report_command(run: str | None, output: Path | None, open_page: bool, root: 
             write(chosen, draft)
         click.echo(str(file))
     if open_page:
-        click.launch(str(page))
+        if not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))):
+            click.echo(
+                "consort: this session has no display; open the page where there is a browser", err=True
+            )
+        else:
+            click.launch(str(page))
 
 
 @click.command(epilog="Example: consort compare 20260301T1200 latest")

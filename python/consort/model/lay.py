@@ -130,7 +130,8 @@ class _Laying:
             if own not in given and own not in there:
                 example = f"'{own}: {there[0]}'" if there else "one to its platform"
                 text = f"{own!r} has no entry, and is not a {one} of platform {name}; add {example}"
-                yield at(here, f"{text}; {what}: {', '.join(there)}" if there else text, at_key=True)
+                known = self.platform.core_ranges().values() if what == "cores" else there
+                yield at(here, f"{text}; {what}: {', '.join(known)}" if there else text, at_key=True)
 
     def _names(self) -> None:
         """Each name in a value becomes the name that stands for it on the target."""

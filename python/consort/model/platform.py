@@ -220,17 +220,20 @@ class Platform(Described):
 
     def unknown_core(self, core: str) -> str:
         """The error message for a core that does not exist."""
-        group = group_of(core)
-        ranges = {
-            name: f"{name}-0" if cores.count == 1 else f"{name}-0 to {name}-{cores.count - 1}"
-            for name, cores in self.cores.items()
-        }
+        group, ranges = group_of(core), self.core_ranges()
         if group in ranges:
             hint = f"{group} cores: {ranges[group]}"
         else:
             close = closest(core, self.core_names())
             hint = f"did you mean {close!r}?" if close else f"cores: {', '.join(ranges.values())}"
         return f"{core!r} is not a core of platform {self.name}; {hint}"
+
+    def core_ranges(self) -> dict[str, str]:
+        """The cores of each group, in words."""
+        return {
+            name: f"{name}-0" if cores.count == 1 else f"{name}-0 to {name}-{cores.count - 1}"
+            for name, cores in self.cores.items()
+        }
 
     def core_names(self) -> list[str]:
         return [f"{group}-{index}" for group, cores in self.cores.items() for index in range(cores.count)]

@@ -48,9 +48,9 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
         unknown = [detail for detail in details if detail["type"] == "extra_forbidden"][:MOST_PROBLEMS]
         meant = {detail["loc"]: _meant(model, detail) for detail in unknown}
         # A slip of one key says nothing about another one that is missing.
-        pairs = {place: key for place, key in _only_ones(details).items() if meant.get(place) == place}
+        pairs = {place: keys for place, keys in _lacking(details).items() if meant.get(place) == place}
         misspelt = set(meant.values())
-        misspelt |= {(*place[:-1], key) for place, key in pairs.items()}
+        misspelt |= {(*place[:-1], key) for place, keys in pairs.items() for key in keys}
         for detail in details:
             # A key that is missing because it is misspelt is one fault, not two.
             if detail["type"] in _CONSEQUENCES or (detail["type"] == "missing" and detail["loc"] in misspelt):
@@ -70,25 +70,28 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
             lacking = pairs.get(detail["loc"])
             if lacking is not None and "known keys: " in message:
                 owner = _owner(model, detail["loc"][:-1])
-                message = f"unknown key {location[-1]!r}, and {lacking!r} is missing; write"
-                message += f" {_example(owner, lacking)}"
+                are = "is" if len(lacking) == 1 else "are"
+                message = (
+                    f"unknown key {location[-1]!r}, and {', '.join(map(repr, lacking))} {are} missing; write"
+                )
+                message += f" {', '.join(_example(owner, key) for key in lacking)}"
             # A missing key is reported where it should stand: at the mapping that lacks it.
             place = location[:-1] if detail["type"] == "missing" else location
             document.problems.append(document.problem(place, message, at_key=at_key))
         return None, _refuse_empty(document, wrong)
 
 
-def _only_ones(details: Sequence[ErrorDetails]) -> dict[tuple[int | str, ...], str]:
-    """Unknown keys, each with the key that its mapping lacks, where each is the only one there."""
+def _lacking(details: Sequence[ErrorDetails]) -> dict[tuple[int | str, ...], list[str]]:
+    """Unknown keys, each with the keys that its mapping lacks, where it is the only unknown one there."""
     found: dict[tuple[int | str, ...], tuple[list[str], list[str]]] = {}
     for detail in details:
         if detail["type"] in ("extra_forbidden", "missing"):
             *parent, key = detail["loc"]
             found.setdefault(tuple(parent), ([], []))[detail["type"] == "missing"].append(str(key))
     return {
-        (*parent, unknown[0]): missing[0]
+        (*parent, unknown[0]): missing
         for parent, (unknown, missing) in found.items()
-        if len(unknown) == len(missing) == 1
+        if len(unknown) == 1 and missing
     }
 
 

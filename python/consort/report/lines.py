@@ -72,13 +72,16 @@ class Timed:
     def text(self) -> str:
         if self.ns is None:
             return f"{self.name}: {self.quantity} {self.why or 'never seen'}"
-        time = f"{'at most ' if self.at_most else ''}{microseconds(self.ns)} {self.unit}"
+        # "µs at one nanosecond an instruction": the rate once, not behind each time.
+        unit, at, rate = self.unit.partition(" at ")
+        name = f"{self.name},{at}{rate}" if at else self.name
+        time = f"{'at most ' if self.at_most else ''}{microseconds(self.ns)} {unit}"
         if self.ns == inf:
             time = "of a job that was never served"
         share = f" ({100 * self.share:.0f} %)" if self.share < inf else ""
-        limits = [f"{name} {microseconds(limit)} {self.unit}" for name, limit in self.limits]
+        limits = [f"{limit} {microseconds(ns)} {unit}" for limit, ns in self.limits]
         limits[:1] = [f"{first}{share}" for first in limits[:1]]
-        return f"{self.name}: {', '.join([f'{self.quantity} {time}', *limits])}"
+        return f"{name}: {', '.join([f'{self.quantity} {time}', *limits])}"
 
 
 def worst(times: Iterable[Timed]) -> Timed | None:

@@ -26,6 +26,7 @@ def test_good(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "system.yaml: ok, 1 task on 2 cores of linux-host",
         "  servo: every 50us, deadline 50us, offloaded on worker-0, master master-0",
         "  runs: local-off, local-on, offloaded-off, offloaded-on; 1000 periods of servo in each",
+        "  (local: masters compute what is offloaded; off: without interference; run.configurations chooses)",
     ]
 
 

@@ -83,6 +83,21 @@ def test_a_task_that_is_late_because_its_core_sleeps(tmp_path: Path, deadline: s
     assert "the core sleeps until then: timer_lateness 100us" in late
 
 
+def test_a_master_that_waits_keeps_its_core(tmp_path: Path) -> None:
+    """Who is blocked by a wait for an answer reads that, and not only whose job it was."""
+    file = tmp_path / "system.yaml"
+    offloaded = "on: worker-0, execution: offloaded, master: master-0, on_miss: hold-last-output"
+    text = HEAD.replace(
+        "{context_switch: 0us}", "{policy: fixed-priority-non-preemptive, context_switch: 0us}"
+    )
+    text += "tasks:\n  quick: {period: 1ms, wcet: 10us, bcet: 10us, on: master-0}\n"
+    text += f"  slow: {{period: 10ms, wcet: 2ms, bcet: 2ms, {offloaded}}}\n"
+    text += "channels:\n  slow.in: {memory: shm, size: 8B}\n  slow.out: {memory: shm, size: 8B}\n"
+    file.write_text(f"{text}run: {{configurations: [offloaded-off]}}\n", encoding="utf-8")
+    cause = five(1, "analyze", file)["cause"]
+    assert "blocking: slow (keeps the core while its worker computes)" in cause, cause
+
+
 def test_a_missing_figure(tmp_path: Path) -> None:
     file = described(tmp_path)
     file.write_text(file.read_text().replace("wcet: 10us, bcet: 10us, ", ""), encoding="utf-8")
@@ -211,3 +226,11 @@ def test_the_worst_of_some_times(times: list[Timed], words: str) -> None:
     said = parted(Brief("a verdict", times, [], "a\ncause", "a command").lines())
     assert said["worst task"].startswith(words) and said["cause"] == "a cause"
     assert "∞" not in said["worst task"]
+
+
+def test_the_rate_of_counted_times_stands_once() -> None:
+    unit = "µs at one nanosecond an instruction"
+    timed = Timed("servo on r5f-0", "response", 1700.0, (("deadline", 50_000.0),), False, unit=unit)
+    assert timed.text() == (
+        "servo on r5f-0, at one nanosecond an instruction: response 1.700 µs, deadline 50.000 µs (3 %)"
+    )

@@ -289,6 +289,21 @@ def test_the_report_command_takes_the_last_run_and_says_which(run: Run, tmp_path
     assert "The last run" not in CliRunner().invoke(cli, [*words, run.id]).stdout
 
 
+def test_a_page_that_nothing_can_open_is_said(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    opened: list[str] = []
+    monkeypatch.setattr("click.launch", opened.append)
+    words = ["report", str(run.path), "--open", "--output", str(tmp_path / "page.html")]
+    assert "this session has no display" in CliRunner().invoke(cli, words).stderr
+    assert not opened
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert not CliRunner().invoke(cli, words).stderr
+    assert opened == [str(tmp_path / "page.html")]
+
+
 def test_runs_are_compared_task_by_task(run: Run) -> None:
     found = CliRunner().invoke(cli, ["compare", str(run.path), str(run.path), "--json"])
     assert found.exit_code == 0, found.output
