@@ -22,6 +22,11 @@ from consort_remote.formulas import b2b, pipelined, utilisation
 from matplotlib.axes import Axes
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "bench" / "python"))
+from consort_bench import figure7, qdma  # noqa: E402
+from consort_bench.cross_isa_points import LARGE, SMALL, model_of  # noqa: E402
+from consort_bench.published import read_published  # noqa: E402
+
 Row = dict[str, str]
 
 
@@ -140,6 +145,90 @@ def icc_figures(published: Axes, counted: Axes) -> None:
     counted.legend()
 
 
+def icc_figure4(published: Axes, counted: Axes) -> None:
+    """Figure 4's medians without load; what an interrupt and a byte take between two emulated cores."""
+    stated = rows("low-latency-icc/figure4", load="idle", statistic="median")
+    bars(
+        published,
+        [r["direction"] for r in stated],
+        {"idle": [float(r["value"]) / 1000 for r in stated]},
+        "µs",
+    )
+    published.set_title("Figure 4: an interrupt, idle, median, published")
+    some = rows("low-latency-icc/figure4", "counted")
+    ways = list(dict.fromkeys(r["direction"] for r in some))
+    series = {
+        what: [float(r["median"]) for way in ways for r in some if (r["what"], r["direction"]) == (what, way)]
+        for what in dict.fromkeys(r["what"] for r in some)
+    }
+    bars(counted, ways, series, "instructions, median")
+    counted.set_title("An interrupt and a byte on emulated cores, counted")
+    counted.set_ylim(top=35)
+    counted.legend(loc="upper center", ncols=2)
+
+
+def remap_figure13(hops: Axes, others: Axes) -> None:
+    """Figure 13's latencies of 64 bytes, and those of other systems in Table II."""
+    stated = rows("remap/system", item="figure13", statistic="latency")
+    bars(hops, [r["configuration"] for r in stated], {"64 B": [float(r["value"]) for r in stated]}, "ns")
+    hops.set_title("Figure 13: 64 bytes, published")
+    stated = rows("remap/system", item="table2", statistic="latency")
+    names = [f"{r['what']}\n{r['configuration'].replace(' between nodes', '')}" for r in stated]
+    bars(others, names, {"published": [float(r["value"]) for r in stated]}, "ns")
+    others.tick_params(axis="x", labelsize="small")
+    others.set_title("Table II: other systems, published")
+
+
+def cross_isa(rates: Axes, times: Axes) -> None:
+    """The paper prints its plateau and no point: a model that is fitted to it, beside it."""
+    model, way = model_of(), qdma.DIRECTIONS[1]
+    for number, outstanding in enumerate((1, 4, 16, 64)):
+        packets = ((float(size), model.throughput(way, size, outstanding)) for size in qdma.PACKETS)
+        line(rates, number, packets, f"model, {outstanding} outstanding")
+    (plateau,) = rows("cross-isa-embedded-plus/figure2", statistic="plateau", direction=way)
+    rates.axhline(float(plateau["value"]), color="k", linewidth=1, label="plateau, published")
+    rates.set(title=f"Figure 2: {way}", xlabel="packet [B]", ylabel="GB/s")
+    for number, (driver, bytes_) in enumerate((("default", SMALL), ("patched", LARGE))):
+        blocking = ((size / 1024, model.blocking_ns(way, size, bytes_) / 1e3) for size in qdma.TRANSFERS)
+        line(times, number, blocking, f"model, {driver} driver")
+    times.set(title=f"Figure 3: blocking transfer, {way}", xlabel="transfer [KiB]", ylabel="µs")
+    times.set_yscale("log")
+    rates.set_ylim(top=6)
+    rates.legend(loc="upper left", ncols=2)
+    times.legend()
+    for axes in (rates, times):
+        axes.set_xscale("log", base=2)
+
+
+def spm_figure5(axes: Axes) -> None:
+    """What the text says of Figures 5 and 6."""
+    named = {
+        "slowdown of misses": "misses of code\nor of data",
+        "slowdown with interference": "misses of both,\ninterference",
+        "largest speed-up": "largest speed-up\nby scratchpad",
+    }
+    stated = [r for r in rows("spm-centric-os/scratchpad", unit="ratio") if r["statistic"] in named]
+    ratios = [float(r["value"]) for r in stated]
+    bars(axes, [named[r["statistic"]] for r in stated], {"published": ratios}, "ratio")
+    axes.axhline(1, color="k", linewidth=1)
+    axes.set_title("Figures 5 and 6: published; line: all hits")
+
+
+def spm_figure7(*panels: Axes) -> None:
+    """Shares of sets that are schedulable, which bounds say: computed here, the paper prints no point."""
+    load = figure7.workload(read_published(ROOT / "experiments/spm-centric-os/figure7/published.csv"))
+    analyses = ("three-phase", "three-phase-round-robin", "contended")
+    readings = (("the slot of Table IV", load.table_slot), ("a slot that fits", load.fitted_slot))
+    for axes, (reading, slot) in zip(panels, readings, strict=True):
+        found = figure7.shares(load, analyses, slot, "scratchpad", figure7.UTILISATIONS, 200)
+        for number, (analysis, values) in enumerate(found.items()):
+            label = figure7.LABELS[analysis].replace(" with operations of their own length", "")
+            line(axes, number, zip(figure7.UTILISATIONS, values, strict=True), label)
+        axes.set(title=f"Figure 7: {reading}", xlabel="utilisation", ylabel="schedulable sets")
+        axes.set_ylim(top=1.5)
+        axes.legend(loc="upper left")
+
+
 def remap_figures(shares: Axes, throughput: Axes) -> None:
     """Figure 7 by the formulas of Table I; Figure 12's averages."""
     bursts = range(1, 257)
@@ -186,8 +275,12 @@ PICTURES: dict[str, tuple[Callable[..., None], int]] = {
     "taming-table1-figure2": (taming_figure2, 2),
     "taming-figures-3-4": (taming_figure3, 2),
     "icc-figures-3-5": (icc_figures, 2),
+    "icc-figure-4": (icc_figure4, 2),
     "remap-figures-7-12": (remap_figures, 2),
+    "remap-figure-13": (remap_figure13, 2),
     "spm-table5": (spm_table5, 1),
+    "spm-figures-5-7": (lambda *axes: (spm_figure5(axes[0]), spm_figure7(*axes[1:])), 3),
+    "cross-isa-figures-2-3": (cross_isa, 2),
 }
 
 
@@ -198,7 +291,9 @@ def draw(folder: Path) -> list[Path]:
     style: dict[Any, Any] = {**PAPER, "svg.hashsalt": "consort"}
     with plt.rc_context(style):
         for name, (draw_on, count) in PICTURES.items():
-            figure, axes = plt.subplots(1, count, figsize=(9, 3.2), layout="constrained", squeeze=False)
+            figure, axes = plt.subplots(
+                1, count, figsize=(9 if count < 3 else 12, 3.2), layout="constrained", squeeze=False
+            )
             draw_on(*axes[0])
             made.append(folder / f"{name}.svg")
             figure.savefig(made[-1], metadata={"Date": None})
