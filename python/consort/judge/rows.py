@@ -112,13 +112,15 @@ class _Maker:
         note: str = "",
         behind: NDArray[np.float64] | None = None,
         since: Times | None = None,
+        stood: NDArray[np.float64] | None = None,
         cores: int = 1,
     ) -> Row:
         """A row of samples in ns. `missed` marks those that were late whatever their time.
 
         `behind`: how much of each is a wait behind blocks that a disturbance left in a channel. Without it a
-        sample has to hold all the same. `since`: when each began [ticks]; without it none overlap. `cores`:
-        how many there are on which a stop makes one longer.
+        sample has to hold all the same. `since`: when each began [ticks]; without it none overlap. `stood`:
+        for how long each of those stood that nobody served, 0 for others. `cores`: how many there are on
+        which a stop makes one longer.
         """
         bound = bound or self.bound(subject, quantity)
         limit = self.limit(quantity, bound)
@@ -137,7 +139,7 @@ class _Maker:
             outcome = "not seen"
         elif self._provenance == "emulated":
             outcome = "not judged"
-        elif self._stopped(ns, undisturbed, late | over, required, limit, since, cores):
+        elif self._stopped(ns, undisturbed, late | over, required, limit, since, stood, cores):
             outcome = "cannot be shown"
         elif (late & undisturbed).any():
             outcome = "late"
@@ -231,6 +233,7 @@ class _Maker:
         required: float | None,
         limit: float | None,
         since: Times | None,
+        stood: NDArray[np.float64] | None,
         cores: int,
     ) -> bool:
         """Says whether stops of the cores that left no trace may have made those samples too long."""
@@ -239,17 +242,19 @@ class _Maker:
         if self._stops is None or not wrong.any() or not np.isfinite(allowed):
             return False
         # A job that was never served was kept from its core for as long as it had.
-        took = np.where(np.isfinite(ns), ns, 2 * allowed)
+        never = ~np.isfinite(ns) if stood is None else stood > 0
+        took = np.where(never, 2 * allowed, ns)
+        lasted = took if stood is None else np.maximum(took, stood)
         if since is None:
             begin = np.append(0.0, np.cumsum(took)[:-1])
         else:
             begin = (since - since.min()) / self._ticks_per_ns
-        under_way = merged(begin[undisturbed], (begin + took)[undisturbed])
+        under_way = merged(begin[undisturbed], (begin + lasted)[undisturbed])
         exposed = float((under_way[1] - under_way[0]).sum()) * cores
         # What one stop makes longer makes others that overlap it longer, by no more.
         mine = np.flatnonzero(wrong)[np.argsort(begin[wrong], kind="stable")]
-        excess, end = took[mine] - allowed, np.maximum.accumulate((begin + took)[mine])
-        before = np.append(0.0, np.where(begin[mine][1:] < end[:-1], excess[:-1], 0.0))
+        excess, end = took[mine] - allowed, np.maximum.accumulate((begin + lasted)[mine])
+        before = np.append(0.0, np.where(begin[mine][1:] <= end[:-1] + 1, excess[:-1], 0.0))
         rises = (excess > before) | (excess <= 0)
         return self._stops.explain((excess - before)[rises], took[mine][rises], exposed)
 
@@ -277,6 +282,7 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
         & (samples.table["received"] > 0)
         & ((status & (STATUS["outputs_held"] | STATUS["local_fallbacks"])) == 0)
     )
+    never = ~np.isfinite(response) | _worker_was_busy(samples)
     deadlines = [samples.system.ns(task.deadline_ps) for task in tasks]
     bounds = [make.bound(task.name, "response") for task in tasks]
     wcets = [make.wcet(task.name, executes_ns(task)) for task in tasks]
@@ -319,6 +325,7 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
                 required=deadline,
                 missed=missed[rows],
                 since=samples.jobs["release"][rows].astype(np.int64),
+                stood=np.where(never[rows], samples.system.pending_ns(tasks[number]), 0.0),
             )
         made.append(row)
         interrupted = having - known
@@ -336,6 +343,23 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
             ns = samples.ns(ticks["received"] - ticks["sent"] - compute[mine])
             made.append(make.row(name, "task", "communication", ns, ~found.disturbed[mine]))
     return made
+
+
+def _worker_was_busy(samples: Samples) -> Mask:
+    """Jobs that were not sent to their worker, as that was still at a request that had been given up."""
+    jobs = samples.jobs
+    found: Mask = (jobs["start"] > 0) & (jobs["sent"] == 0) & ((samples.status & STATUS["outputs_held"]) != 0)
+    if not found.any() or "worker_receive" not in (jobs.dtype.names or ()):
+        return np.zeros(jobs.size, dtype=np.bool_)
+    workers = np.array([task.worker or "" for task in samples.system.tasks])[samples.task]
+    served = (jobs["worker_receive"] > 0) & (jobs["worker_send"] > 0)
+    for worker in np.unique(workers[found]).tolist():
+        here = served & (workers == worker)
+        begin, end = (jobs[name][here].astype(np.int64) for name in ("worker_receive", "worker_send"))
+        mine = found & (workers == worker)
+        since = jobs["start"][mine].astype(np.int64)
+        found[mine] = touched(merged(begin, end), since, since + 1)
+    return found
 
 
 def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:

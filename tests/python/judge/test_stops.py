@@ -163,6 +163,34 @@ def test_jobs_that_one_stop_delays_are_one_excess(tmp_path: Path) -> None:
         assert verdict.ok == ("undecided" if together else "not held"), verdict.summary
 
 
+@pytest.mark.parametrize("dies", [False, True])
+def test_jobs_that_were_not_sent_to_a_worker_that_was_stopped_are_of_that_stop(
+    tmp_path: Path, dies: bool
+) -> None:
+    """A worker needs 41 ms for a job of 1 ms, without a trace. That job is given up after 10 ms, as the next,
+    and two more are not sent. A worker that never answers was not stopped."""
+    facts = {"period_ns": 10 * MS, "deadline_ns": 10 * MS, "wcet_ns": 1 * MS}
+    remote = facts | {"worker": "w0", "execution": "offloaded"}
+    recording = Recording({"a": remote}, duration_ns=400 * 10 * MS)
+    held = 0b11
+    for seq in range(400):
+        sent, back = {"sent": 4 * US}, {"worker_receive": 6 * US, "worker_send": 990 * US}
+        if seq == 200:
+            late = {} if dies else {"worker_receive": 6 * US, "worker_send": 41 * MS}
+            recording.job("a", seq, 2 * US, 10 * MS + 2 * US, compute=0, status=held, **sent, **late)
+        elif seq == 201 and not dies:
+            late = {"worker_receive": 31 * MS + 10 * US, "worker_send": 32 * MS}
+            recording.job("a", seq, 4 * US, 10 * MS + 2 * US, compute=0, status=held, **sent, **late)
+        elif 201 <= seq < 204:
+            recording.job("a", seq, 4 * US, 20 * US, compute=0, status=held)
+        else:
+            recording.job("a", seq, 2 * US, 1 * MS, compute=980 * US, received=995 * US, **sent, **back)
+    bounds = Bounds((Limit("a", "response", 2 * MS, "theorem 1"),), wcets={"a": 1 * MS})
+    seen = Stops(2.0, (0, 1), np.array([50.0 * MS, *[20.0 * US] * 500]), 2.0 * US, 501)
+    verdict = judge(recording.write(tmp_path / "raw"), bounds, environment=MACHINE, stops=seen)
+    assert verdict.ok == ("not held" if dies else "undecided"), verdict.summary
+
+
 def test_a_stop_that_a_sleeping_core_saw_is_one(tmp_path: Path) -> None:
     """It woke 19 ms late once: the excess of a job is no longer than that."""
     facts = {"period_ns": 50 * MS, "deadline_ns": 50 * MS, "wcet_ns": 1 * MS, "lateness_ns": 100 * US}
