@@ -13,13 +13,23 @@ import os
 import resource
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import Any
 
 import click
 
 from consort import __version__
-from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, visible
+from consort.base.errors import (
+    BadInput,
+    ConsortError,
+    EnvironmentLacks,
+    environment_errors,
+    machines_fault,
+    remedy_of,
+    visible,
+)
 from consort.base.packages import naming_extras
 
 # name -> (module that holds the click command as `command`, or module:name; one line of help). Loading
@@ -173,6 +183,38 @@ def too_little_memory() -> str:
     )
 
 
+def lack_behind(error: BaseException) -> EnvironmentLacks | None:
+    """The lack of the machine that an error of the system tells of, or one of a library because of such."""
+    try:
+        with environment_errors():
+            raise machines_fault(error) or error
+    except EnvironmentLacks as lack:
+        return lack
+    except Exception:
+        return None
+
+
+@contextmanager
+def _all_written() -> Iterator[None]:
+    """Writes the output at the end of the block: the interpreter's own end says nothing of a full disk."""
+    try:
+        yield
+    except SystemExit:
+        _flush()
+        raise
+    _flush()
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _write_no_more() -> None:
+    """What is still to be written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def main(args: list[str] | None = None) -> Any:
     """Entry point of the `consort` command; ends the process with the documented exit status."""
     # Nearly all objects of a large system stay to the command's end: frequent searches for the others took a
@@ -180,7 +222,7 @@ def main(args: list[str] | None = None) -> Any:
     gc.set_threshold(200_000)
     memory_message = f"consort: {too_little_memory()}\n".encode()
     try:
-        with naming_extras():
+        with naming_extras(), _all_written():
             status = cli.main(args=args, prog_name="consort", standalone_mode=False)
     except click.ClickException as error:
         error.show()
@@ -191,11 +233,15 @@ def main(args: list[str] | None = None) -> Any:
         click.echo("consort: interrupted", err=True)
         sys.exit(130)
     except ConsortError as error:
-        click.echo(f"consort: {error}", err=True)
-        sys.exit(error.exit_status)
+        fault = machines_fault(error)
+        if fault is None or error.exit_status == EnvironmentLacks.exit_status:
+            click.echo(f"consort: {error}", err=True)
+            sys.exit(error.exit_status)
+        click.echo(f"consort: {error}; {remedy_of(fault)}", err=True)
+        sys.exit(EnvironmentLacks.exit_status)
     except BrokenPipeError:
         # The reader of our output (a pager, `head`) went away: not an error of ours or of the user.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         sys.exit(141)
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
@@ -203,7 +249,12 @@ def main(args: list[str] | None = None) -> Any:
             click.echo(f"consort: {name}…: no file has so long a name; give another one", err=True)
             sys.exit(BadInput.exit_status)
         if not lacks_memory(error):
-            raise
+            lack = lack_behind(error)
+            if lack is None:
+                raise
+            _write_no_more()
+            click.echo(f"consort: {lack}", err=True)
+            sys.exit(lack.exit_status)
         # Memory that the failed call holds is free now; the message takes no memory of its own.
         traceback.clear_frames(error.__traceback__)
         os.write(2, memory_message)

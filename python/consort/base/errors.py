@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import errno
 import itertools
+import os
 import re
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
@@ -98,21 +99,25 @@ class Undecided(ConsortError):
     exit_status = 4
 
 
-# Causes for which the machine is to blame, not Consort and not the user's description.
-LACKING = {
+# Causes for which the machine is to blame, whatever file is named.
+MACHINES = {
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EFBIG,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-    errno.ENOTDIR,
-    errno.EEXIST,
     errno.EIO,
     errno.ENOMEM,
     errno.EMFILE,
+    errno.ENFILE,
     errno.EAGAIN,
 }
+# Beside them those that another folder mends, where the user named none.
+LACKING = MACHINES | {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
+_REMEDIES = {
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "raise the system's limit of open files (sysctl fs.file-max)",
+}
+_ROOM = "make room, or name other folders: --root (runs), $CONSORT_CACHE (built programs), $TMPDIR"
 
 
 @contextmanager
@@ -124,11 +129,26 @@ def environment_errors() -> Iterator[None]:
         if error.errno not in LACKING:
             raise
         where = f"{error.filename}: " if error.filename is not None else ""
-        words = error.strerror or str(error)
-        raise EnvironmentLacks(
-            where + words[:1].lower() + words[1:],
-            "make room, or name other folders: --root (runs), $CONSORT_CACHE (built programs), $TMPDIR",
-        ) from error
+        # Libraries add words of their own to the system's.
+        words = os.strerror(error.errno)
+        raise EnvironmentLacks(where + words[:1].lower() + words[1:], remedy_of(error)) from error
+
+
+def remedy_of(error: OSError) -> str:
+    """The remedy of a lack of the machine."""
+    return _REMEDIES.get(error.errno or 0, _ROOM)
+
+
+def machines_fault(error: BaseException) -> OSError | None:
+    """The machine's fault behind an error, if there is one: a full disk is no bad input, whoever says so."""
+    cause: BaseException | None = error
+    seen: set[int] = set()
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        if isinstance(cause, OSError) and cause.errno in MACHINES:
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return None
 
 
 class Held(StrEnum):

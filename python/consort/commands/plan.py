@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import json
 import shlex
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -157,8 +158,11 @@ def write_skeleton(folder: Path) -> None:
                     file=folder,
                 )
         folder.mkdir(parents=True, exist_ok=True)
-        for name in FILES:
-            with (folder / name).open("x", encoding="utf-8") as file:
-                file.write((SKELETON / name).read_text(encoding="utf-8"))
+        with ExitStack() as after_failure:
+            for name in FILES:
+                with (folder / name).open("x", encoding="utf-8") as file:
+                    after_failure.callback((folder / name).unlink)
+                    file.write((SKELETON / name).read_text(encoding="utf-8"))
+            after_failure.pop_all()
     except OSError as error:
         raise BadInput(f"cannot be written: {error.strerror}", file=error.filename or folder) from None

@@ -15,7 +15,7 @@ from consort.analysis.lacking import lacking_figures, lacking_in_modes
 from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.system import analyze_system
 from consort.base import arguments
-from consort.base.errors import BadInput
+from consort.base.errors import BadInput, environment_errors
 from consort.model import Duration, System
 from consort.model.channel import Service, Wait
 from consort.plan import Plan, plan_of
@@ -122,6 +122,7 @@ def simulate(
     return run
 
 
+@environment_errors()
 def simulated(system: System | Plan, options: Options, report: Report | None = None) -> Outcome:
     """Simulates a system, or a plan of one in a mode of it, as `consort simulate` and `simulate` do."""
     if isinstance(system, System) and system.mode_changes is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With little memory a command works, or says that it lacks memory; it does not trace back or hang."""
+"""With little memory, or a full disk, a command works or says what it lacks: no traceback, and no hang."""
 
 from __future__ import annotations
 
@@ -63,3 +63,52 @@ def test_what_is_a_lack_of_memory() -> None:
         assert lacks_memory(error)
     for error in (OSError(2, "No such file"), ImportError("No module named x"), RuntimeError("x"), None):
         assert not lacks_memory(error)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    arguments = ["simulate", str(SERVO), "--duration", "1ms", "--root", str(root)]
+    subprocess.run([str(CONSORT), *arguments], capture_output=True, timeout=PATIENCE, check=True)
+    return root
+
+
+# No file may grow: each command fails where it writes, as on a disk that is full.
+WRITING = {
+    "simulate": ["simulate", str(SERVO), "--duration", "1ms", "--root", "{new}"],
+    "report": ["report", "latest", "--root", "{recorded}", "--output", "{new}/page.html"],
+    "runs export": ["runs", "export", "latest", "--root", "{recorded}", "--csv", "{new}"],
+    "show": ["show", str(SERVO), "--output", "{new}/picture.svg"],
+    "export": ["export", str(SERVO), "--to", "amalthea", "-o", "{new}/model.amxmi"],
+    "init": ["init", "{new}"],
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_disk_that_is_full(recorded: Path, tmp_path: Path, name: str) -> None:
+    new = tmp_path / "new"
+    new.mkdir()
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    arguments = [word.format(new=new, recorded=recorded) for word in WRITING[name]]
+    done = subprocess.run(
+        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limit
+    )
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.rstrip().endswith("(ulimit -f)")
+    assert "Traceback" not in done.stderr
+    assert not [path for path in new.rglob("*") if path.is_file() and path.stat().st_size], "half of a file"
+    assert name != "init" or not list(new.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [("check", str(SERVO)), ("schema",), ("--help",)])
+def test_an_output_that_has_no_room(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [str(CONSORT), *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+        )
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.startswith("consort: no space left on device; ")
+    assert done.stderr.count("\n") == 1
