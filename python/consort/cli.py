@@ -219,7 +219,7 @@ def main(args: list[str] | None = None) -> Any:
     """Entry point of the `consort` command; ends the process with the documented exit status."""
     # Nearly all objects of a large system stay to the command's end: frequent searches for the others took a
     # quarter of its time.
-    gc.set_threshold(200_000)
+    gc.set_threshold(200_000, 50)
     memory_message = f"consort: {too_little_memory()}\n".encode()
     try:
         with naming_extras(), _all_written():

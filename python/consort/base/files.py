@@ -133,12 +133,17 @@ def names_in(folder: Path, suffix: str) -> list[str]:
 _ESCAPES = re.compile(r'\\[^"\\/nt]')
 
 
-def write_json(file: Path, data: Any) -> str:
-    """Writes data as one line of JSON, which it returns; `ValueError` for numbers that JSON does not have.
+def as_json(data: Any) -> str:
+    """Data as one line of JSON; `ValueError` for numbers that JSON does not have.
 
     The standard library's encoder is fast only without indentation.
     """
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def write_json(file: Path, data: Any) -> str:
+    """Writes data as one line of JSON, which it returns."""
+    text = as_json(data)
     file.write_text(text + "\n", encoding="utf-8")
     return text
 

@@ -279,7 +279,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
         run = demonstration.demo(jobs, messages, root, ["consort", *sys.argv[1:]], progress)
     for line in demonstration.table(run):
         click.echo(line)
-    reasons = "".join(f"{'; ' if n else ': '}{why}" for n, why in enumerate(run.data["verdict"]["reasons"]))
+    reasons = "".join(f"{'; ' if n else ': '}{why}" for n, why in enumerate(run.verdict["reasons"]))
     click.echo("\nall held" if run.held else f"\n{run.held.headline}{reasons}")
     click.echo("\n".join(files_of(run)))
     sys.exit(run.held.exit_status)

@@ -389,6 +389,6 @@ def summary(run: Run) -> dict[str, Any]:
     return {
         "run": run.data["id"],
         "path": str(run.path),
-        "verdict": run.data["verdict"],
+        "verdict": run.verdict,
         "configurations": [{k: c[k] for k in keys if k in c} for c in run.data["configurations"]],
     }

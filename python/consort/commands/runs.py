@@ -52,7 +52,7 @@ def command(context: click.Context, as_json: bool, root: Path | None) -> None:
         table.add_column(heading, justify="right")
     table.add_column("unit")
     for run in runs:
-        label = [run.id, str(run.data["kind"]), run.data["verdict"]["ok"]]
+        label = [run.id, str(run.data["kind"]), run.verdict["ok"]]
         for configuration in run.configurations:
             for row in _rows(configuration):
                 table.add_row(*label, *row)
@@ -108,7 +108,7 @@ def _entry(run: Run) -> dict[str, object]:
         "name": run.data["name"],
         "kind": run.data["kind"],
         "created": run.data["created"],
-        "verdict": run.data["verdict"],
+        "verdict": run.verdict,
         "configurations": [
             {"key": c["key"], "name": c["name"], "summary": c["summary"]} for c in run.configurations
         ],

@@ -148,7 +148,8 @@ def _scheduled_cores(view: View, system: System) -> Problems:
 
 def _called(cores: Iterable[str]) -> set[str]:
     """Names by which `scheduling` may call some cores: their own, and their groups'."""
-    return {name for core in cores for name in (core, group_of(core))}
+    # Thousands of tasks are on a few cores.
+    return {name for core in set(cores) for name in (core, group_of(core))}
 
 
 def check_waits(view: View, system: System) -> Problems:

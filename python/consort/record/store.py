@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from consort.base import arguments
 from consort.base.errors import BadInput
-from consort.base.files import is_file, read_json
+from consort.base.files import as_read, is_file, read_json
 from consort.base.units import html_table, microseconds
 from consort.record.checked import check_record, inside, reading
 from consort.record.ran import Ran, load_plan
@@ -46,8 +47,21 @@ class Run:
     """A finished run: its folder and its record (run.json)."""
 
     path: Path
-    data: dict[str, Any]
+    given: dict[str, Any] | str = field(repr=False)
+    """The record, or its text, which is read where more than the verdict is asked for."""
+    _verdict: dict[str, Any] | None = field(default=None, repr=False, compare=False)
     _ran: dict[str, Ran | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        read: dict[str, Any] = as_read(self.given) if isinstance(self.given, str) else self.given
+        return read
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        """Whether the system held (`ok`), and the reasons."""
+        found: dict[str, Any] = self.data["verdict"] if self._verdict is None else self._verdict
+        return found
 
     def __repr__(self) -> str:
         return f"<Run {self._head()}>"
@@ -78,7 +92,7 @@ class Run:
     @property
     def held(self) -> Held:
         """The answer whether the system held."""
-        return Held(self.data["verdict"]["ok"])
+        return Held(self.verdict["ok"])
 
     @property
     def configurations(self) -> list[dict[str, Any]]:

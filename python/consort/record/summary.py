@@ -92,22 +92,30 @@ def summarise_parts(
     n = lengths[parts]
     begins = ends[parts] - n
     ranks = [0 * n, *(-(-n * share // 10_000) - 1 for share in _PARTS.values()), n - 1]
-    figures = ordered[begins + np.stack(ranks)].T.tolist()
+    chosen = ordered[begins + np.stack(ranks)].T
+    if chosen.dtype.kind == "f" and np.isfinite(chosen).all() and (chosen == np.rint(chosen)).all():
+        chosen = chosen.astype(np.int64)
+    # Whole numbers are what they are, and need no look at each.
+    told = _finite if chosen.dtype.kind == "f" else _as_it_is
     infinite = np.add.reduceat(np.isinf(ordered), begins, dtype=np.int64).tolist()
     for number, size, (smallest, *points, largest), unserved in zip(
-        parts.tolist(), n.tolist(), figures, infinite, strict=True
+        parts.tolist(), n.tolist(), chosen.tolist(), infinite, strict=True
     ):
         found[number] = Summary(
             n=size,
-            min=_finite(smallest),
+            min=told(smallest),
             mean=None if unserved else sums[number] / size,
-            max=_finite(largest),
+            max=told(largest),
             unit=unit,
             provenance=provenance,
             unserved=unserved,
-            **dict(zip(_PARTS, map(_finite, points), strict=True)),
+            **dict(zip(_PARTS, map(told, points), strict=True)),
         )
     return found
+
+
+def _as_it_is(value: Number) -> Number | None:
+    return value
 
 
 def _finite(value: Number) -> Number | None:

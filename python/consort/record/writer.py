@@ -23,7 +23,7 @@ from typing import Any
 
 from consort.base.environment import environment
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.base.files import as_read, write_json
+from consort.base.files import as_json, as_read, write_json
 from consort.base.packages import naming_extras
 from consort.record.columns import ACTIVITY
 from consort.record.ran import PLAN_FILE, write_plan
@@ -305,7 +305,9 @@ class RunWriter:
             self.abandon()
             raise
         os.close(self._lock)
-        self.run = Run(final, as_read(text))
+        # To read all of a large record again takes as long as to write it.
+        verdict = as_read(as_json(self._data["verdict"]))
+        self.run = Run(final, text, verdict)
         return self.run
 
     def abandon(self) -> None:

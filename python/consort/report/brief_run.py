@@ -69,7 +69,7 @@ def _verdict(run: Run, judged: list[dict[str, Any]]) -> str:
         if len(judged) == 1:
             return str(judged[0]["verdict"]["summary"])
         return f"{head} in {listed(keys[Held.HELD])}: {jobs} in all"
-    reasons = len(run.data["verdict"]["reasons"])
+    reasons = len(run.verdict["reasons"])
     more = f"; {reasons} reasons" if reasons > 1 else ""
     failed = keys[run.held]
     if len(judged) == 1 or not failed:
@@ -79,7 +79,7 @@ def _verdict(run: Run, judged: list[dict[str, Any]]) -> str:
 
 
 def _cause(run: Run, judged: list[dict[str, Any]]) -> str:
-    reasons = run.data["verdict"]["reasons"]
+    reasons = run.verdict["reasons"]
     if reasons:
         return _beginning(str(reasons[0]))
     disturbed = [c for c in judged if any(task["disturbed"] for task in c["verdict"]["tasks"])]

@@ -277,7 +277,7 @@ def _last(run: Run) -> Iterator[str]:
         for reason in verdict["reasons"]:
             yield from wrapped(f"- {reason}")
     shown = {f"{c['name']}: {reason}" for c in judged for reason in c["verdict"]["reasons"]}
-    more = [reason for reason in run.data["verdict"]["reasons"] if reason not in shown]
+    more = [reason for reason in run.verdict["reasons"] if reason not in shown]
     for reason in more:
         yield from wrapped(f"- {reason}")
     if not judged:

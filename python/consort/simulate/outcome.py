@@ -229,7 +229,7 @@ class Outcome:
         if self.misses or self.above or self.early or not all(chain.kept for chain in self.chains):
             return Held.NOT_HELD
         if self.run is not None:
-            return Held(self.run.data["verdict"]["ok"])
+            return Held(self.run.verdict["ok"])
         return Held.of((), [*self.unseen, *self.lacking])
 
     # --- in words
@@ -275,7 +275,7 @@ class Outcome:
             return f"{chain.chain}: the longest took more than is allowed, with seed {chain.seed}"
         if self.held is Held.UNDECIDED and self.lacking:
             return "simulated time counts nothing for what nobody gave"
-        reasons = [] if self.run is None else self.run.data["verdict"]["reasons"]
+        reasons = [] if self.run is None else self.run.verdict["reasons"]
         return str(reasons[0]) if reasons else "what the verdict names was not seen in this time"
 
     def following(self, description: str) -> str:
@@ -295,9 +295,9 @@ class Outcome:
         run = self.run
         head = {
             "ok": self.held,
-            "run": None if run is None else run.data["id"],
+            "run": None if run is None else run.path.name,
             "path": None if run is None else str(run.path),
-            "verdict": None if run is None else run.data["verdict"],
+            "verdict": None if run is None else run.verdict,
             "missing": list(self.lacking),
             "duration_ps": self.duration,
             "seed": self.seed,
