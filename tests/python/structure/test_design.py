@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
 STAGES = PAGE.partition("## Stages")[2].partition("\n## ")[0]
 PYTHON = re.compile(r"`(consort(?:\.\w+)+)\.(\w+)`")
-CPP = re.compile(r"`(?:consort::)?(?:\w+::)*(\w+)` \(`([\w/]+\.hpp)`\)")
+CPP = re.compile(r"`(?:consort::)?(?:\w+::)*(\w+)` \(`([\w/]+\.[ch]pp)`\)")
 
 
 def test_each_type_of_a_stage_exists() -> None:
@@ -41,3 +41,15 @@ def test_each_class_called_after_a_task_is_named() -> None:
         for name in re.findall(r"^\s*class (\w*Task\w*)\b", file.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert existing == {(module, name) for module, name in PYTHON.findall(STAGES) if "Task" in name}
+
+
+def test_each_struct_called_after_a_task_is_named() -> None:
+    existing = {
+        (name, str(file.relative_to(ROOT)))
+        for folder in ("include", "ports", "engine")
+        for file in (ROOT / folder).rglob("*.[ch]pp")
+        for name in re.findall(
+            r"\b(?:struct|class) (\w*Task\w*)\s*(?:final\s*)?(?::[^;{]*)?\{", file.read_text(encoding="utf-8")
+        )
+    }
+    assert existing == {(name, file) for name, file in CPP.findall(STAGES) if "Task" in name}
