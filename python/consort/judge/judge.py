@@ -134,14 +134,17 @@ def judge(
     endless = _not_finite(samples, expected or {}, beside, wrong)
     counts = _counts(samples, found.disturbed)
     rows, ways = figures.rows_of(samples, limits, found, provenance, stops)
+    # What follows from a job that may have been stopped may as well.
+    stopped = figures.perhaps_stopped(samples, rows, found)
+    beside_stops = replace(found, disturbed=found.disturbed | stopped)
     checks = (
         # The time of an emulator that does not count is the emulating machine's: no WCET is held against it.
         *(check.executions(samples, limits, found, own, stops) if provenance != "emulated" else ()),
         *check.releases(samples, found),
-        *check.channels(samples, found),
+        *check.channels(samples, beside_stops),
         *check.remote_states(samples, limits),
         *check.links(samples, expected_events, rows),
-        *check.reported(samples, found),
+        *check.reported(samples, beside_stops),
     )
     pauses = _pauses(samples, found)
     crashes = check.crashes(samples, expected_events)

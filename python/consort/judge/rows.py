@@ -51,6 +51,18 @@ def rows_of(
     return tuple(_with_chains(rows, samples)), tuple(ways)
 
 
+def perhaps_stopped(samples: Samples, rows: Sequence[Row], found: Disturbances) -> Mask:
+    """Jobs that were too long by what stops without a trace may have taken."""
+    stopped = np.zeros(samples.size, dtype=np.bool_)
+    seen = {"response": samples.response, "compute": samples.ns(samples.table["compute"].astype(np.int64))}
+    for row in rows:
+        if row.kind == "task" and row.outcome == "cannot be shown" and row.quantity in seen:
+            mine = samples.rows_of(samples.number(row.subject))
+            allowed = min(ns for ns in (row.bound, row.required) if ns is not None)
+            stopped[mine] |= (seen[row.quantity][mine] > allowed) | samples.missed[mine]
+    return stopped & ~found.disturbed
+
+
 def _with_chains(rows: list[Row], samples: Samples) -> list[Row]:
     """The rows, in which a chain or a channel cannot be shown where one of its tasks cannot."""
     hidden = {row.subject for row in rows if row.kind == "task" and row.outcome == "cannot be shown"}

@@ -13,9 +13,10 @@ import pytest
 import scipy.stats
 from consort.judge import Bounds, Limit, Verdict, judge
 from consort.judge.stops import Stops, _at_least, stops_of
+from consort.record.ran import EVENTS
 from hypothesis import given
 from hypothesis import strategies as st
-from system_recording import Recording, steady
+from system_recording import T0, Recording, steady
 
 US, MS = 1_000, 1_000_000
 MACHINE = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000}
@@ -220,6 +221,22 @@ def test_overruns_that_come_more_often_than_stops_are_never_excused(
     count = max(1, int(len(planted) / (10 * under_way_s)))
     verdict = judged(tmp_path / "raw", planted, stops(*[excess_us + 10] * count))
     assert verdict.ok == "not held", verdict.summary
+
+
+@pytest.mark.parametrize(("seq", "expected"), [(40, "undecided"), (60, "not held")])
+def test_what_follows_from_a_job_that_may_have_been_stopped_is_undecided_too(
+    tmp_path: Path, seq: int, expected: str
+) -> None:
+    """Job 40 is too long, and publishes late; another one that does so was not stopped."""
+    recording = steady(1000)
+    for moment in ("finish", "compute"):
+        recording.rows[40][moment] += 5 * US
+    at = recording.rows[seq]["finish"] - T0
+    recording.event(EVENTS.index("let-late-write"), at - 1 * US, task="servo", core="m0")
+    bounds = Bounds((Limit("servo", "response", 22 * US, "theorem 1"),), wcets={"servo": 25 * US})
+    seen = stops(*[20] * 500, 90)
+    verdict = judge(recording.write(tmp_path / "raw"), bounds, environment=MACHINE, stops=seen)
+    assert verdict.ok == expected, verdict.summary
 
 
 def test_a_failure_that_took_no_longer_is_none_of_the_machines() -> None:
