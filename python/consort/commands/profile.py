@@ -53,6 +53,7 @@ def margin_of(text: str) -> Fraction:
 )
 @click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
 @on_option
+@click.option("--mode", help="Profile the tasks of this mode, as they are in it.")
 @root_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(
@@ -65,6 +66,7 @@ def command(
     duration: str,
     ordinary: bool,
     on: str | None,
+    mode: str | None,
     root: Path | None,
     as_json: bool,
 ) -> None:
@@ -79,6 +81,7 @@ def command(
     from consort.base.files import replace_file
     from consort.model import load_system
     from consort.model.load import diff
+    from consort.plan.make import chosen_mode
     from consort.run.profile import Settings, edited, profile_system, proposals
     from consort.run.profile.edit import as_json as data_of
     from consort.run.profile.edit import lines, source_of
@@ -87,6 +90,7 @@ def command(
         raise BadInput("--diff prints text; choose one of them", field="--json")
     added = margin_of(margin)
     system = load_system(description, on)
+    chosen = chosen_mode(system, mode)
     settings = Settings(
         tasks=tasks,
         interference=interference,
@@ -97,9 +101,9 @@ def command(
     )
     signals_to_exceptions()
     with progress_bar(as_json or only_diff) as progress:
-        seen, run = profile_system(system, settings, progress)
+        seen, run = profile_system(chosen, settings, progress)
     platform = system.platform_description
-    found = proposals(seen, {name: platform.core(name).processor_name for name in system.cores()}, added)
+    found = proposals(seen, {name: platform.core(name).processor_name for name in chosen.cores()}, added)
     source = {
         p.task: source_of([q for q in found if q.task == p.task], run.data["environment"]) for p in found
     }
@@ -114,9 +118,9 @@ def command(
     if only_diff:
         click.echo(changes, nl=False)
         return
-    for line in lines(found, {name: system.wcet(name) for name in system.tasks}):
+    for line in lines(found, {name: chosen.wcet(name) for name in chosen.tasks}):
         click.echo(line)
-    if interference and not system.run.interference:
+    if interference and not chosen.run.interference:
         click.echo("Alone only: the description names no interference (run.interference).")
     click.echo("")
     click.echo(changes, nl=False)

@@ -265,6 +265,8 @@ _own_keys: dict[tuple[Any, ...], tuple[str, list[str]]] = {}
 
 def _key_of_own(unit: Path, flags: tuple[str, ...], plan: Plan) -> tuple[str, list[str]]:
     """The key (`_key`) of a unit whose text changes only with a file of Consort's own."""
+    # Lines for stacks of calls; all else of -g, a third of the compiler's time, is for the user's own steps.
+    flags = tuple("-g1" if flag == "-g" else flag for flag in flags)
     folders = (*include_folders(), unit.parent)
     files = frozenset((f, f.stat().st_mtime_ns) for folder in folders for f in folder.rglob("*.?pp"))
     known = (unit, flags, compiler(), *map(os.environ.get, ("CPATH", "CPLUS_INCLUDE_PATH")), files)

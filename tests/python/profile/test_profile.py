@@ -316,11 +316,14 @@ def test_the_command_writes_what_it_measured(description: Path) -> None:
     ("arguments", "words"),
     [
         (["--task", "frist"], "did you mean 'first'"),
+        (["--mode", "kruise"], "there is no mode 'kruise'; did you mean 'cruise'?"),
+        (["--mode", "cruise", "--task", "first"], "there is no task 'first'; tasks: second"),
         (["--margin", "a lot"], "is no margin"),
         (["--json", "--diff"], "choose one"),
     ],
 )
 def test_bad_input_ends_with_2(description: Path, arguments: list[str], words: str) -> None:
+    description.write_text(TEXT + "modes: {cruise: {tasks: [second]}}\n")
     done = subprocess.run(
         [str(CONSORT), "profile", str(description), *arguments],
         capture_output=True,
