@@ -32,13 +32,14 @@ def distances_fit(view: View, system: System) -> Problems:
             yield from view.say(place, text)
         if not 1 <= count <= MOST_DISTANCES or view.wrong_within(*place):
             continue
+        # What has to go altogether needs no word on its values.
+        barred = "three-phase tasks" if task.execution == "three-phase" else "modes" if system.modes else None
+        if barred is not None:
+            yield from view.say(place, excluded(key, barred, key=key), at_key=True)
+            continue
         yield from _in_order(view, name, task)
         if all(distance.value for distance in task.distances):
             yield from _beside_the_period(view, name, task, place)
-        if task.execution == "three-phase":
-            yield from view.say(place, excluded(key, "three-phase tasks", key=key), at_key=True)
-        if system.modes:
-            yield from view.say(place, excluded(key, "modes", key=key), at_key=True)
 
 
 def _in_order(view: View, name: str, task: Task) -> Problems:

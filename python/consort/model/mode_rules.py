@@ -22,7 +22,7 @@ class ModeView(View):
 
     mode: str = ""
     overrides: Mapping[str, Override] = field(default_factory=dict)
-    seen: frozenset[tuple[str | None, str]] = frozenset()
+    seen: frozenset[str | None] = frozenset()
     found: list[BadInput] = field(default_factory=list)
 
     def written(self, *location: str | int) -> object:
@@ -30,12 +30,16 @@ class ModeView(View):
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         place = place_in(self.mode, self.overrides, location)
-        if place == location:
+        same = place == location
+        if same:
             place = ("modes", self.mode)
             if location[0] == "tasks" and location[1:] and location[1] in self.overrides:
                 place = (*place, "overrides", location[1])
         found = self.document.problem(place, f"in this mode {spell(location)}: {message}", at_key=at_key)
-        if (spell(location), message) not in self.seen:
+        # Of a place that the mode leaves as it stands, and of all within it, one message is enough.
+        if not same or not any(
+            spell(location[:length]) in self.seen for length in range(2, len(location) + 1)
+        ):
             self.found.append(found)
         return found
 
@@ -47,7 +51,7 @@ def check_modes(
     problems = list(_names(view, system))
     if problems:
         return problems
-    seen = frozenset((problem.field, problem.message) for problem in known)
+    seen = frozenset(problem.field for problem in known)
     for mode, described in system.modes.items():
         problems += _released_by_who_rests(view, system, mode)
         # Where the form is broken, a mode's tasks may be among what is taken out.

@@ -52,8 +52,17 @@ def check_rules(
     return problems + check_modes(view, system, DESIGN_RULES, problems)
 
 
+def _lacks_scratchpad(system: System, task: Task) -> bool:
+    core = system.known_core(task.on)
+    return task.execution == "three-phase" and core is not None and core.scratchpad is None
+
+
 def _conflicts(view: View, system: System) -> Problems:
+    moved = {("tasks", name, "on") for name, task in system.tasks.items() if _lacks_scratchpad(system, task)}
     for core, place, text, at_key in refused(system):
+        # It has to go elsewhere anyway, and that is said.
+        if place in moved:
+            continue
         # A part that is taken out might or might not go together with others.
         parts = (core.entry, *(("tasks", name) for name in core.tasks))
         if not view.wrong or not any(view.wrong_within(*part) for part in parts):
