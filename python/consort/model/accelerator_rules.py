@@ -161,7 +161,7 @@ def _fits(view: View, here: Location, given: Accelerator, client: Client, operat
 def check_resources(view: View, system: System) -> Problems:
     known = view.names("resources")
     for name, task in system.tasks.items():
-        core = system.known_core(task.on)
+        core = system.known_core(task.on) if task.sections else None
         wcet = None if core is None else cost_on(task.wcet, core.processor_name, task.execution)
         for resource, section in task.sections.items():
             here: Location = ("tasks", name, "sections", resource)
@@ -220,7 +220,7 @@ def check_bandwidth(view: View, system: System) -> Problems:
             text = f"the shortest access is longer than the longest, {given.longest}; correct one of them"
             yield from view.say((*here, "shortest"), text)
     for name, task in system.tasks.items():
-        known = system.known_core(task.on) is not None and task.accesses is not None
+        known = task.accesses is not None and system.known_core(task.on) is not None
         if known and not _said(view, system, task.on, "bandwidth"):
             text = f"{task.on!r} has no budget of accesses; add 'bandwidth' for it under 'scheduling', or"
             yield from view.say(("tasks", name, "accesses"), f"{text} remove 'accesses'", at_key=True)

@@ -35,6 +35,9 @@ from consort.model.sharing import Accelerator, Resource, Scheduling
 from consort.model.sources import StepReference, SystemDevice
 from consort.model.task import Task
 
+# The scheduling of cores that nothing is said of.
+_DEFAULT = Scheduling()
+
 
 class System(Sourced):
     """A whole description: platform, tasks, channels, and how to run them."""
@@ -235,7 +238,7 @@ class System(Sourced):
     def scheduling_of(self, core: str) -> Scheduling:
         """A core's scheduling: its own entry, else its group's, else the default."""
         entry = self.scheduling_entry(core)
-        return Scheduling() if entry is None else self.scheduling[entry]
+        return _DEFAULT if entry is None else self.scheduling[entry]
 
     def scheduling_entry(self, core: str) -> str | None:
         """The key of `scheduling` that says how a core is scheduled; None: it has the default."""

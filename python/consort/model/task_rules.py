@@ -69,8 +69,10 @@ def _costs(view: View, system: System) -> Problems:
 
 def _refused_there(system: System, task: Task) -> bool:
     """True for a three-phase task on a core without a scratchpad, which `_three_phase` says."""
+    if task.execution != "three-phase":
+        return False
     core = system.known_core(task.on)
-    return task.execution == "three-phase" and core is not None and core.scratchpad is None
+    return core is not None and core.scratchpad is None
 
 
 def _cost_where_placed(view: View, name: str, task: Task, core: str, processor: str) -> Problems:
@@ -224,8 +226,8 @@ def _slot_holds(view: View, system: System, platform: Platform, name: str, slot:
 
 def _three_phase(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
-        core = system.known_core(task.on)
-        if core is None or task.execution != "three-phase" or view.platform is None:
+        core = system.known_core(task.on) if task.execution == "three-phase" else None
+        if core is None or view.platform is None:
             continue
         here = ("tasks", name, "on")
         if core.scratchpad is None:
