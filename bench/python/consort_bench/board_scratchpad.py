@@ -205,11 +205,11 @@ def _program(spec: BoardSpec, direct: Path) -> dict[str, Path]:
 def _direct_source(system: System, names: list[str]) -> str:
     """The same steps, compiled into the program, as functions that are called."""
     steps = {name: task.step_to_run for name, task in system.tasks.items()}
-    headers = dict.fromkeys(str(system.path(step.header).resolve()) for step in steps.values())
+    headers = dict.fromkeys(str(system.path(step.file).resolve()) for step in steps.values())
     lines = ['#include "consort/spm/step.hpp"', *(f'#include "{h}"' for h in headers)]
     lines += ["using consort::spm::Partition;", "namespace {", "void nothing(const Partition&) {}", "}"]
     called = [
-        "&nothing" if name == EMPTY else f"&consort::spm::ThreePhase<&::{steps[name].function}>::run"
+        "&nothing" if name == EMPTY else f"&consort::spm::ThreePhase<&::{steps[name].name}>::run"
         for name in names
     ]
     lines += [

@@ -125,10 +125,10 @@ def _instructions(where: Placement, name: str) -> bytes:
     assert isinstance(step, StepReference), "what has no step is refused before"
     return image_of_text(
         '#include "consort/spm/step.hpp"\n'
-        f'#include "{where.plan.path(step.header).resolve()}"\n'
+        f'#include "{where.plan.path(step.file).resolve()}"\n'
         'extern "C" __attribute__((section(".text.consort_entry")))\n'
         "void consort_entry(const consort::spm::Partition& parts) {\n"
-        f"    consort::spm::ThreePhase<&::{step.function}>::run(parts);\n}}\n",
+        f"    consort::spm::ThreePhase<&::{step.name}>::run(parts);\n}}\n",
         spec=where.board,
     )
 

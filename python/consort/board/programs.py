@@ -130,7 +130,7 @@ def devices_source(where: Placement) -> str:
 def _headers(where: Placement, tasks: list[PlannedTask]) -> list[str]:
     return list(
         dict.fromkeys(
-            str(where.plan.path(task.step.header).resolve())
+            str(where.plan.path(task.step.file).resolve())
             if isinstance(task.step, StepReference)
             else STAND_IN_HEADER
             for task in tasks
@@ -161,7 +161,7 @@ def _task(where: Placement, task: PlannedTask, core: str | None = None) -> dict[
     return {
         "name": identifier(task.name),
         "type": task_type(task),
-        "step": f"::{task.step.function}" if isinstance(task.step, StepReference) else STAND_IN_STEP,
+        "step": f"::{task.step.name}" if isinstance(task.step, StepReference) else STAND_IN_STEP,
         # Declared, of a process in the board's time [ns].
         "takes": None if takes is None else -(-takes // 1000),
         "object": object_name("t", list(plan.tasks).index(task.name), task.name),

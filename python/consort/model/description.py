@@ -280,7 +280,7 @@ class System(Sourced):
     def takes_several(self, task: str) -> bool:
         """True if a task's step takes several blocks of a queue in one job."""
         step = self.tasks[task].step
-        return isinstance(step, StepReference) and takes_several(self.path(step.header))
+        return isinstance(step, StepReference) and takes_several(self.path(step.file))
 
     def ends_of(self, task: str) -> tuple[list[str], list[str]]:
         """The described channels that a task reads, and those that it writes, in their order."""

@@ -205,11 +205,11 @@ def _missing_file(view: View, location: Location, name: str, what: str) -> Probl
 def _steps(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         if isinstance(task.step, StepReference):
-            yield from _missing_file(view, ("tasks", name, "step"), task.step.header, "header")
+            yield from _missing_file(view, ("tasks", name, "step"), task.step.file, "header")
     for name, device in system.devices.items():
         for key, named in (("plant", device.plant), ("driver", device.driver)):
             if named is not None:
-                yield from _missing_file(view, ("devices", name, key), named.header, "header")
+                yield from _missing_file(view, ("devices", name, key), named.file, "header")
 
 
 def _functions(view: View, system: System) -> Problems:
@@ -221,14 +221,14 @@ def _functions(view: View, system: System) -> Problems:
             places.append((("tasks", name, key, "function"), getattr(given, "function", None)))
     for location, reference in places:
         if isinstance(reference, PythonReference):
-            yield from _missing_file(view, location, reference.module, "Python module")
-            if is_file(view.beside(reference.module)):
+            yield from _missing_file(view, location, reference.file, "Python module")
+            if is_file(view.beside(reference.file)):
                 yield from _missing_function(view, location, reference)
 
 
 def _missing_function(view: View, location: Location, reference: PythonReference) -> Problems:
     """Looks for the function without running the module."""
-    path = view.beside(reference.module)
+    path = view.beside(reference.file)
     try:
         tree = ast.parse(read_bytes(path, LARGEST_MODULE, "Python module"), filename=str(path))
     except SyntaxError as error:
@@ -243,7 +243,7 @@ def _missing_function(view: View, location: Location, reference: PythonReference
     # MemoryError is how the parser says that an expression is nested too deeply.
     except (ValueError, OSError, RecursionError, MemoryError, BadInput) as error:
         yield from view.say(
-            location, f"the module {reference.module!r} cannot be read: {error}; correct the file"
+            location, f"the module {reference.file!r} cannot be read: {error}; correct the file"
         )
         return
     names: list[str] = []
@@ -254,11 +254,11 @@ def _missing_function(view: View, location: Location, reference: PythonReference
             names += [alias.asname or alias.name for alias in node.names]
         elif isinstance(node, ast.Assign):
             names += [target.id for target in node.targets if isinstance(target, ast.Name)]
-    if reference.function not in names and "*" not in names:
+    if reference.name not in names and "*" not in names:
         yield from view.say(
             location,
-            f"{reference.module!r} has no function {reference.function!r};"
-            f" {nearest(reference.function, names, 'names in it')}",
+            f"{reference.file!r} has no function {reference.name!r};"
+            f" {nearest(reference.name, names, 'names in it')}",
         )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
@@ -20,87 +20,68 @@ _QUALIFIED = rf"{_NAME}(?:::{_NAME})*"
 
 
 @dataclass(frozen=True)
-class StepReference(TextValue):
-    """A C++ step function: its header, relative to the description, and its qualified name."""
+class Reference(TextValue):
+    """What a file has of a name: the file, relative to the description, and the name."""
 
-    header: str
-    function: str
+    file: str
+    name: str
+
+    # How it is written, in an error message, and what it must be besides.
+    written: ClassVar[str]
+    condition: ClassVar[str] = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        shape = re.fullmatch(cls.pattern, text)
+        if shape is None:
+            raise WrongValue(
+                f"{text!r} is no {cls.what}; write {cls.written}, for example {cls.examples[0]}"
+                f"{cls.condition}"
+            )
+        return cls(*text.split("::", 1))
+
+    def __str__(self) -> str:
+        return f"{self.file}::{self.name}"
+
+
+@dataclass(frozen=True)
+class StepReference(Reference):
+    """A C++ step function: its header and its qualified name."""
 
     what = "step"
+    written = "header::function"
+    condition = " (header .h, .hh, .hpp or .hxx)"
     pattern = rf"^[^:]+\.(?:h|hh|hpp|hxx)::{_QUALIFIED}$"
     description = (
         "The task's step: a header, relative to this file, and the qualified name of a function"
         " step(const In&, State&, Out&) in it."
     )
     examples = ("step.hpp::servo::step",)
-    _shape: ClassVar[re.Pattern[str]] = re.compile(rf"([^:]+\.(?:h|hh|hpp|hxx))::({_QUALIFIED})")
-
-    @classmethod
-    def parse(cls, text: str) -> StepReference:
-        shape = cls._shape.fullmatch(text)
-        if shape is None:
-            raise WrongValue(
-                f"{text!r} is no step; write header::function, for example {cls.examples[0]}"
-                " (header .h, .hh, .hpp or .hxx)"
-            )
-        return cls(shape.group(1), shape.group(2))
-
-    def __str__(self) -> str:
-        return f"{self.header}::{self.function}"
 
 
 @dataclass(frozen=True)
-class DriverReference(TextValue):
-    """A C++ class of a driver: its header, relative to the description, and its qualified name."""
-
-    header: str
-    name: str
+class DriverReference(Reference):
+    """A C++ class of a driver: its header and its qualified name."""
 
     what = "driver"
+    written = "header::Class"
+    condition = StepReference.condition
     pattern = StepReference.pattern
     description = "A driver: a header, relative to this file, and the qualified name of a class in it."
     examples = ("udp.hpp::Udp",)
 
-    @classmethod
-    def parse(cls, text: str) -> DriverReference:
-        shape = StepReference._shape.fullmatch(text)
-        if shape is None:
-            raise WrongValue(
-                f"{text!r} is no driver; write header::Class, for example {cls.examples[0]}"
-                " (header .h, .hh, .hpp or .hxx)"
-            )
-        return cls(shape.group(1), shape.group(2))
-
-    def __str__(self) -> str:
-        return f"{self.header}::{self.name}"
-
 
 @dataclass(frozen=True)
-class PythonReference(TextValue):
-    """A Python function: the module's file, relative to the description, and the function's name."""
-
-    module: str
-    function: str
+class PythonReference(Reference):
+    """A Python function: its module's file and its name."""
 
     what = "Python function"
+    written = "file.py::function"
     pattern = rf"^[^:]+\.py::{_NAME}$"
     description = (
         "A Python function: a module's file, relative to this file, and the name of a function in it."
     )
     examples = ("golden.py::golden",)
-    _shape: ClassVar[re.Pattern[str]] = re.compile(rf"([^:]+\.py)::({_NAME})")
-
-    @classmethod
-    def parse(cls, text: str) -> PythonReference:
-        shape = cls._shape.fullmatch(text)
-        if shape is None:
-            raise WrongValue(
-                f"{text!r} is no Python function; write file.py::function, for example {cls.examples[0]}"
-            )
-        return cls(shape.group(1), shape.group(2))
-
-    def __str__(self) -> str:
-        return f"{self.module}::{self.function}"
 
 
 @dataclass(frozen=True)

@@ -494,7 +494,7 @@ class Plan:
     def takes_several(self, task: str) -> bool:
         """True if a task's step takes several blocks of a queue in one job, by the text of its headers."""
         step = self.tasks[task].step
-        return isinstance(step, StepReference) and takes_several(self.path(step.header))
+        return isinstance(step, StepReference) and takes_several(self.path(step.file))
 
     def processor_of(self, task: str) -> str:
         """The kind of processor that computes a task."""

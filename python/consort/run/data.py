@@ -44,7 +44,7 @@ def struct_dtype(layout: Mapping[str, Any]) -> np.dtype[Any]:
 
 def load_function(file: Path, reference: PythonReference) -> Callable[..., Any]:
     """A function of a Python file beside the description. Its folder is importable while it is loaded."""
-    path = (file.parent / reference.module).resolve()
+    path = (file.parent / reference.file).resolve()
     name = f"consort_description_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
@@ -57,9 +57,9 @@ def load_function(file: Path, reference: PythonReference) -> Callable[..., Any]:
         raise BadInput(f"{type(error).__name__}: {error}", file=path) from error
     finally:
         sys.path.remove(str(path.parent))
-    function = getattr(module, reference.function, None)
+    function = getattr(module, reference.name, None)
     if not callable(function):
-        raise BadInput(f"there is no function {reference.function}", file=path)
+        raise BadInput(f"there is no function {reference.name}", file=path)
     return function  # type: ignore[no-any-return]
 
 
@@ -88,9 +88,9 @@ def made_rows(file: Path, given: FunctionInput, dtype: np.dtype[Any]) -> NDArray
     made = _array(file, given.function, returned)
     if made.dtype != dtype or made.ndim != 1 or made.size == 0:
         raise BadInput(
-            f"{given.function.function} returned {made.dtype} of shape {made.shape}; it must be a non-empty"
+            f"{given.function.name} returned {made.dtype} of shape {made.shape}; it must be a non-empty"
             f" one-dimensional array of {dtype}",
-            file=file.parent / given.function.module,
+            file=file.parent / given.function.file,
         )
     return made
 
@@ -101,7 +101,7 @@ def _array(file: Path, function: PythonReference, returned: Any) -> NDArray[Any]
         return np.asarray(returned)
     except ValueError as error:
         raise BadInput(
-            f"{function.function} returned what is no array: {error}", file=file.parent / function.module
+            f"{function.name} returned what is no array: {error}", file=file.parent / function.file
         ) from None
 
 
@@ -123,14 +123,13 @@ def golden_outputs(
     expected = _array(file, golden.function, result["expected"] if isinstance(result, Mapping) else result)
     if expected.dtype.names is None or set(expected.dtype.names) != set(dtype.names or ()):
         raise BadInput(
-            f"{golden.function.function} returned members {expected.dtype.names},"
-            f" the output has {dtype.names}",
-            file=file.parent / golden.function.module,
+            f"{golden.function.name} returned members {expected.dtype.names}, the output has {dtype.names}",
+            file=file.parent / golden.function.file,
         )
     if expected.shape != inputs.shape:
         raise BadInput(
-            f"{golden.function.function} returned {expected.shape} rows for {inputs.shape} inputs",
-            file=file.parent / golden.function.module,
+            f"{golden.function.name} returned {expected.shape} rows for {inputs.shape} inputs",
+            file=file.parent / golden.function.file,
         )
     made = np.zeros(expected.shape, dtype=dtype)
     for name in dtype.names or ():
@@ -183,9 +182,9 @@ def _held_by(
         at = np.argwhere(~same)[0]
         round_it = " round it there, or give a tolerance" if dtype.kind == "f" else " correct it there"
         raise BadInput(
-            f"{golden.function.function} gave {values[tuple(at)]} for {member} in row {int(at[0])}, which a"
+            f"{golden.function.name} gave {values[tuple(at)]} for {member} in row {int(at[0])}, which a"
             f" {dtype.name} does not hold;{round_it}",
-            file=file.parent / golden.function.module,
+            file=file.parent / golden.function.file,
         )
     return held
 
@@ -198,11 +197,11 @@ def call(file: Path, reference: PythonReference, *arguments: Any, **named: Any) 
     except BadInput:
         raise
     except Exception as error:
-        path = file.parent / reference.module
+        path = file.parent / reference.file
         # Not all that can be called has code: a partial function has none, nor has one with a cache.
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(path.resolve())]
-        text = f"{reference.function} raised {type(error).__name__}: {error}"
+        text = f"{reference.name} raised {type(error).__name__}: {error}"
         raise BadInput(text, file=path, line=lines[-1] if lines else None) from error
 
 

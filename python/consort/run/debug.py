@@ -85,7 +85,7 @@ def debugger_command(prepared: Prepared, scratch: Path, task: str, *, sanitized:
     folder = _folder_of(scratch, task)
     step = prepared.plan.tasks[task].step
     assert isinstance(step, StepReference), "checked before the run"
-    stops = [] if _broke(folder, task) else ["-ex", f"break {step.function}"]
+    stops = [] if _broke(folder, task) else ["-ex", f"break {step.name}"]
     then = ["-ex", "run", "-ex", 'printf "job %lu of ' + task.replace("%", "%%") + '\\n", consort_job']
     options = [f"set environment {name} {value}" for name, value in process.ENVIRONMENT.items()]
     return [

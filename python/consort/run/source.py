@@ -105,15 +105,15 @@ def program_source(plan: Plan) -> str:
 
 def _task(plan: Plan, task: PlannedTask) -> dict[str, Any]:
     step = None if task.step is None or task.step == STAND_IN else task.step
-    owner = "" if step is None else _owner(step.function)
+    owner = "" if step is None else _owner(step.name)
     return {
         "type": task_type(task),
         "name": task.name,
-        "step": None if step is None else step.function,
+        "step": None if step is None else step.name,
         "owner": owner,
         "in_class": step is not None
         and bool(owner)
-        and _is_class(plan.path(step.header).resolve(), owner.rpartition("::")[2]),
+        and _is_class(plan.path(step.file).resolve(), owner.rpartition("::")[2]),
         "types": task.types,
         "place": place("tasks", task.name, "step"),
         "types_place": place("tasks", task.name, "types"),
@@ -143,7 +143,7 @@ def _headers(plan: Plan) -> Iterator[tuple[str, str]]:
     """The headers to include, each with a place that names it."""
     for task in plan.tasks.values():
         if task.step not in (None, STAND_IN):
-            yield str(plan.path(task.step.header).resolve()), place("tasks", task.name, "step")
+            yield str(plan.path(task.step.file).resolve()), place("tasks", task.name, "step")
     for device in plan.devices.values():
         if device.kind in ("plant", "driver") and (device.readers or device.writers):
             header = plan.path(str(device.reference).partition("::")[0]).resolve()

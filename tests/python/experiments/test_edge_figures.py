@@ -65,7 +65,7 @@ def test_published_speed_ups_stand_beside(figure: str, values: list[float]) -> N
 @pytest.mark.parametrize("processor", [*edge.board_processors(), edge.HOST_MASTER, edge.HOST_WORKER])
 def test_every_configuration_is_a_valid_system(processor: edge.Processor, arithmetic: str) -> None:
     task = edge.system_of(processor, arithmetic).tasks["servo"]
-    assert task.step_to_run.function == f"servo::step_{arithmetic}"
+    assert task.step_to_run.name == f"servo::step_{arithmetic}"
     assert (task.execution == "offloaded") == bool(processor.master)
 
 

@@ -73,7 +73,7 @@ def test_example() -> None:
     assert servo.released_by == "master-0"
     assert isinstance(servo.input, FileInput)
     assert servo.input.rate == Frequency(20_000)
-    assert system.path(servo.step_to_run.header).is_file()
+    assert system.path(servo.step_to_run.file).is_file()
     assert system.platform_description.name == "linux-host"
     assert system.configurations() == ("local-off", "local-on", "offloaded-off", "offloaded-on")
 
