@@ -223,10 +223,7 @@ def master_of(
             paged = faults_of(figures, name, switch)
             used += [saved.used, paged.used]
             execution += saved.ps + paged.ps
-        if execution + suspension == 0 and remote is None:
-            if figures.lacking is None:
-                # Rules look at the figure of the place that a description gives the task, not of others.
-                raise NotAnalysable(f"tasks.{name}.wcet: an execution time of 0 cannot be analysed")
+        if execution + suspension == 0 and remote is None and figures.lacking is not None:
             # Nobody gave its execution time; what else lacks is looked for, and no bound is made of it.
             continue
         blocking = blocking_of(plan, held, name)

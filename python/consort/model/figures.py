@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from consort.model.base import Described, NonEmpty, ProcessorName
+from consort.model.document import Location
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size
 
 Kind = Literal["published", "derived", "measured", "counted", "bound", "simulated", "assumed"]
@@ -199,6 +200,18 @@ def cost_on(cost: Any, processor: str, execution: str) -> Figure[Any] | None:
     if isinstance(cost, TimeByExecution | EnergyByExecution):
         cost = getattr(cost, execution.replace("-", "_"))
     return cost if isinstance(cost, Figure) else None
+
+
+def figures_of(cost: Any, place: Location) -> Iterator[tuple[Location, Figure[Any]]]:
+    """Every figure that a `Time` or `JobEnergy` at a place has, and where it stands."""
+    if isinstance(cost, Figure):
+        yield place, cost
+    elif isinstance(cost, dict):
+        for processor, one in cost.items():
+            yield from figures_of(one, (*place, processor))
+    elif isinstance(cost, TimeByExecution | EnergyByExecution):
+        for execution in MODES:
+            yield from figures_of(getattr(cost, execution.replace("-", "_")), (*place, execution))
 
 
 # include/consort/app/spacing.hpp keeps so many releases of a task.

@@ -13,7 +13,7 @@ from consort.model.description import System
 from consort.model.distance_rules import arrivals_fit, distances_fit
 from consort.model.document import Location, Problems, View
 from consort.model.exclusions import excluded
-from consort.model.figures import MODES, Cost, TimeByExecution, cost_on
+from consort.model.figures import MODES, Cost, TimeByExecution, cost_on, figures_of
 from consort.model.lay import processors_elsewhere
 from consort.model.platform import Platform, Scratchpad
 from consort.model.quantities import Duration, Size
@@ -59,6 +59,10 @@ def _costs(view: View, system: System) -> Problems:
         if core is not None and not _refused_there(system, task):
             yield from _cost_where_placed(view, name, task, core.name, core.processor_name)
         here: Location = ("tasks", name)
+        for place, figure in figures_of(task.wcet, (*here, "wcet")):
+            if figure.value.value == 0:
+                # A plan may take the figure of another core than the description names.
+                yield from view.say(place, "the wcet is 0; more than 0 is needed")
         if task.suspensions != 1 and task.self_suspension is None:
             text = "says how often a job waits, not how long; add 'self_suspension', or remove 'suspensions'"
             yield from view.say((*here, "suspensions"), text, at_key=True)
@@ -88,8 +92,6 @@ def _cost_where_placed(view: View, name: str, task: Task, core: str, processor: 
             f"the task is placed on {core!r} and has no wcet for {where}; add it, or place the task elsewhere"
         )
         yield from view.say(place[:3], text, at_key=True)
-    if wcet is not None and wcet.value.value == 0:
-        yield from view.say(place, "the wcet is 0; more than 0 is needed")
     if wcet is not None and bcet is not None and bcet.value > wcet.value:
         low = cost_place(name, "bcet", task.bcet, processor, task.execution)
         yield from view.say(low, f"the bcet {bcet} is longer than the wcet {wcet}; correct one of them")

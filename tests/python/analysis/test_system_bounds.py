@@ -14,7 +14,6 @@ from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, response_times
 from consort.analysis.unitask import Remote, UniTask
 from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
-from consort.plan import plan
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -334,14 +333,14 @@ def test_the_analysis_takes_the_service_of_the_worker(service: str, waits: int) 
     assert f"theorem {'9' if service == 'priority' else '10'}" in found["t0"].source
 
 
-def test_a_task_of_no_length_where_its_master_computes_it_has_no_bound() -> None:
-    """As in a run's configuration `local`."""
+def test_a_task_of_no_length_where_its_master_computes_it_is_refused() -> None:
+    """A run's configuration `local` would have no bound of it."""
     wcet = {"a7": "1ms", "m4": {"local": "0us"}}
     placed = {"on": "a7-0", "execution": "offloaded", "master": "m4-0", "on_miss": "hold-last-output"}
-    system = describe(tasks={"a": {"period": "10ms", "wcet": wcet, **placed}})
-    (bound,) = response_times(plan(system, "analysis", place="local"))
-    assert bound.response is None
-    assert "tasks.a.wcet: an execution time of 0 cannot be analysed" in bound.notes
+    with pytest.raises(
+        BadDescription, match=r"tasks\.a\.wcet\.m4\.local: the wcet is 0; more than 0 is needed"
+    ):
+        describe(tasks={"a": {"period": "10ms", "wcet": wcet, **placed}})
 
 
 def test_a_service_is_a_workers() -> None:
