@@ -5,6 +5,9 @@ what it lacks, and a model made from a description."""
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +68,6 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    from consort.exchange.conventions import write_files
     from consort.exchange.formats import IMPORTS, NO_PRIORITY_ORDER, SEVERAL_FILES, guess_format
 
     form = form or guess_format(files[0])
@@ -101,6 +103,32 @@ def command(
     for path in written:
         click.echo(f"wrote {path}")
     click.echo(imported.report.text())
+
+
+def write_files(texts: Mapping[Path, str]) -> None:
+    """Writes files so that after an error none of them is new: first beside their places, then renamed."""
+    written: list[tuple[Path, Path]] = []
+    try:
+        for path, text in texts.items():
+            try:
+                number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+                written.append((Path(name), path))
+                with os.fdopen(number, "w", encoding="utf-8") as file:
+                    file.write(text)
+                # As a plain open would have made it: mkstemp's files are for their owner alone.
+                mask = os.umask(0)
+                os.umask(mask)
+                Path(name).chmod(0o666 & ~mask)
+            except OSError as error:
+                raise BadInput(f"cannot be written: {error.strerror}", file=path) from None
+        for _, path in written:
+            if path.is_dir():
+                raise BadInput("cannot be written: it is a folder", file=path)
+        for place, path in written:
+            place.replace(path)
+    finally:
+        for place, _ in written:
+            place.unlink(missing_ok=True)
 
 
 def _says_the_same(path: Path, platform: dict[str, Any] | None) -> bool:
@@ -177,7 +205,7 @@ def _checked(build: Any, data: dict[str, Any], place: Path, source: Path, **more
 @click.option("--core", help="For sag: the core whose jobs are written, where tasks are on several.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
 def export_command(file: Path, form: str, out: Path, on: str | None, core: str | None, as_json: bool) -> None:
-    from consort.exchange.conventions import Report, write_files
+    from consort.exchange.conventions import Report
     from consort.exchange.exports import export_sag
     from consort.exchange.formats import EXPORTS
     from consort.model import load_system

@@ -5,17 +5,13 @@ and triggered releases of other tools, brought to the conventions of Consort."""
 from __future__ import annotations
 
 import math
-import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from consort.analysis.system import response_times
-from consort.base.errors import BadInput
 from consort.model import BadDescription, Duration, platform_from_data, system_from_data
 from consort.model.base import NAME_PATTERN
 
@@ -72,32 +68,6 @@ class Imported:
     system: dict[str, Any] | None
     report: Report = field(default_factory=Report)
     comment: str = ""
-
-
-def write_files(texts: Mapping[Path, str]) -> None:
-    """Writes files so that after an error none of them is new: first beside their places, then renamed."""
-    written: list[tuple[Path, Path]] = []
-    try:
-        for path, text in texts.items():
-            try:
-                number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-                written.append((Path(name), path))
-                with os.fdopen(number, "w", encoding="utf-8") as file:
-                    file.write(text)
-                # As a plain open would have made it: mkstemp's files are for their owner alone.
-                mask = os.umask(0)
-                os.umask(mask)
-                Path(name).chmod(0o666 & ~mask)
-            except OSError as error:
-                raise BadInput(f"cannot be written: {error.strerror}", file=path) from None
-        for _, path in written:
-            if path.is_dir():
-                raise BadInput("cannot be written: it is a folder", file=path)
-        for place, path in written:
-            place.replace(path)
-    finally:
-        for place, _ in written:
-            place.unlink(missing_ok=True)
 
 
 LONGEST = 64

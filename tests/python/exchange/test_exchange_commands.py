@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from consort.base.errors import BadInput
 from consort.cli import main
-from consort.exchange.conventions import write_files
+from consort.commands.import_ import write_files
 
 DATA = Path(__file__).parent / "data"
 SERVO = Path(__file__).parents[3] / "examples" / "servo" / "system.yaml"
