@@ -32,12 +32,8 @@ TaskSets tables(const Table& c, const Table& t, const Table& d, const std::optio
         return other.data();
     };
     return {c.shape(0),
-            c.shape(1),
-            c.data(),
-            same(t, "t"),
-            same(d, "d"),
-            j ? same(*j, "jitter") : nullptr,
-            b ? same(*b, "blocking") : nullptr};
+            {c.shape(1), c.data(), same(t, "t"), same(d, "d"), j ? same(*j, "jitter") : nullptr,
+             b ? same(*b, "blocking") : nullptr}};
 }
 
 template <class Value>
@@ -49,12 +45,12 @@ auto array(std::unique_ptr<Value[]> values, std::initializer_list<std::size_t> s
 auto fp_responses(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
                   const std::optional<Table>& b, bool preemptive) {
     const TaskSets all = tables(c, t, d, j, b);
-    auto out = std::make_unique<Time[]>(all.sets * all.n);
+    auto out = std::make_unique<Time[]>(all.sets * all.first.n);
     {
         const nb::gil_scoped_release free;
         responses(all, preemptive, out.get());
     }
-    return array(std::move(out), {all.sets, all.n});
+    return array(std::move(out), {all.sets, all.first.n});
 }
 
 nb::list names_of_units() {

@@ -135,7 +135,7 @@ void responses(const TaskSets& all, bool preemptive, Time* out) {
     for (std::size_t s = 0; s < all.sets; ++s) {
         const TaskSet set = all.row(s);
         check_row(set, s);
-        Time* row = out + s * all.n;
+        Time* row = out + s * all.first.n;
         each_response(set, preemptive, counted, [&](std::size_t i, Time response) {
             row[i] = response;
             return true;
@@ -146,8 +146,8 @@ void responses(const TaskSets& all, bool preemptive, Time* out) {
 void schedulable(const TaskSets& all, bool preemptive, const VectorUnit* unit, bool* out) {
     std::vector<Counted> counted;
     std::optional<Lanes> lanes;
-    if (unit != nullptr && preemptive && all.j == nullptr && all.b == nullptr) {
-        lanes.emplace(all.n, *unit);
+    if (unit != nullptr && preemptive && all.first.j == nullptr && all.first.b == nullptr) {
+        lanes.emplace(all.first.n, *unit);
     }
     for (std::size_t s = 0; s < all.sets; ++s) {
         if (lanes && s % Lanes::width == 0 && s + Lanes::width <= all.sets &&

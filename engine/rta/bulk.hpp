@@ -9,19 +9,15 @@
 
 namespace consort::engine {
 
-// Row-major arrays of `sets` rows and `n` columns; task 0 of a row is the most urgent. j and b may be null.
+// Row-major arrays of `sets` rows; task 0 of a row is the most urgent. `first`, of row 0, has neither levels
+// nor distances.
 struct TaskSets {
     std::size_t sets = 0;
-    std::size_t n = 0;
-    const Time* c = nullptr;
-    const Time* t = nullptr;
-    const Time* d = nullptr;
-    const Time* j = nullptr;
-    const Time* b = nullptr;
+    TaskSet first;
 
     [[nodiscard]] TaskSet row(std::size_t s) const {
-        const auto at = [&](const Time* field) { return field == nullptr ? nullptr : field + s * n; };
-        return {n, at(c), at(t), at(d), at(j), at(b), nullptr};
+        const auto at = [&](const Time* field) { return field == nullptr ? nullptr : field + s * first.n; };
+        return {first.n, at(first.c), at(first.t), at(first.d), at(first.j), at(first.b)};
     }
 };
 

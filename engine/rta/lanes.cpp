@@ -164,12 +164,13 @@ Lanes::Lanes(std::size_t n, const VectorUnit& unit)
 
 bool Lanes::schedulable(const TaskSets& all, std::size_t first, bool* out) {
     const std::size_t at = first * n_;
-    if (!in_range(all.c + at, all.t + at, all.d + at, width * n_, n_)) {
+    const TaskSet& table = all.first;
+    if (!in_range(table.c + at, table.t + at, table.d + at, width * n_, n_)) {
         return false;
     }
-    transpose(all.c + at, execution_);
-    transpose(all.t + at, period_);
-    transpose(all.d + at, deadline_);
+    transpose(table.c + at, execution_);
+    transpose(table.t + at, period_);
+    transpose(table.d + at, deadline_);
     for (std::size_t k = 0; k < n_; ++k) {
         for (std::size_t l = 0; l < width; ++l) {
             inverse_[k].lane[l] = 1.0 / period_[k].lane[l];
