@@ -7,7 +7,7 @@ docs/explanation/analyses.md states each theorem with its assumptions, proof or 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -37,7 +37,6 @@ FP_NON_PREEMPTIVE = f"{_DOC}, theorem 2 (Davis, Burns, Bril & Lukkien 2007)"
 FP_THRESHOLDS = f"{_DOC}, theorem 28 (Wang & Saksena 1999; Regehr 2002; Keskin, Bril & Lukkien 2010)"
 EDF_PREEMPTIVE = f"{_DOC}, theorem 3 (Spuri 1996)"
 EDF_NON_PREEMPTIVE = f"{_DOC}, theorem 4 (George, Rivierre & Spuri 1996)"
-CONTENTION = "spm-centric-os, section VII.E: contention-based baseline, by " + FP_PREEMPTIVE
 
 _ALONE = "no job suspends itself; execution times hold whatever else runs"
 RELEASES = (
@@ -225,28 +224,6 @@ def edf_demand(tasks: Sequence[UniTask], *, preemptive: bool = True, context_swi
     if raw["verdict"] == OUT_OF_RANGE:
         return Demand(False, 0, 0, 0, NOTE)
     return Demand(raw["feasible"], raw["span"] * tick, raw["demand"] * tick, raw["points"], reason)
-
-
-def contention_baseline(tasks: Sequence[UniTask], *, context_switch: int, core: str = "") -> list[Bound]:
-    """The contention-based SRAM system that spm-centric-os compares itself with.
-
-    Its execution times were measured under contention (the SRAM column of Table V), and each job is charged
-    two context switches. Preemptive fixed priorities.
-    """
-    charged = [task.with_cost(2 * context_switch) for task in tasks]
-    note = "execution times include the contention for memory, as in Table V; they are measured, not proved"
-    return [
-        replace(
-            bound,
-            source=CONTENTION,
-            assumptions=(
-                note,
-                f"two context switches of {in_words(context_switch)} are charged to each job",
-                *bound.assumptions,
-            ),
-        )
-        for bound in fixed_priority(charged, core=core)
-    ]
 
 
 def _levels(tasks: Sequence[UniTask]) -> list[int]:

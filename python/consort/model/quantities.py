@@ -144,10 +144,6 @@ class Duration(Quantity):
     description = "A duration: a number and ps, ns, us, ms or s."
     examples = ("50us", "1.5ms", "432us")
 
-    @classmethod
-    def of_nanoseconds(cls, nanoseconds: int) -> Duration:
-        return cls(nanoseconds * 1000)
-
     @property
     def picoseconds(self) -> int:
         return self.value

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from brute import jobs_of, run, worst
 from consort import _engine
-from consort.analysis.uniprocessor import UniTask, contention_baseline, fixed_priority
+from consort.analysis.uniprocessor import UniTask, fixed_priority
 from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -158,12 +158,6 @@ def test_verdict_says_by_how_much() -> None:
         ("interference", "2 x t1", 20),
         ("own", "t2", 12),
     ]
-
-
-def test_contention_baseline_charges_two_switches() -> None:
-    found = contention_baseline(make((10, 100), (20, 100)), context_switch=3)
-    assert [bound.response for bound in found] == [16, 42]
-    assert "VII.E" in found[0].source
 
 
 @pytest.mark.parametrize(

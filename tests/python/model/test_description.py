@@ -69,7 +69,7 @@ def plain(path: Path) -> Any:
 def test_example() -> None:
     system = load_system(EXAMPLE)
     servo = system.tasks["servo"]
-    assert servo.period == Duration.of_nanoseconds(50_000)
+    assert servo.period == Duration.parse("50us")
     assert servo.released_by == "master-0"
     assert isinstance(servo.input, FileInput)
     assert servo.input.rate == Frequency(20_000)

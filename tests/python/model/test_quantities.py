@@ -115,7 +115,7 @@ def test_kinds_do_not_mix() -> None:
 
 def test_conversions() -> None:
     assert Duration.parse("50us").nanoseconds == 50_000
-    assert Duration.of_nanoseconds(7).picoseconds == 7_000
+    assert Duration.parse("7ns").picoseconds == 7_000
     assert Duration.parse("1.5s").seconds == Fraction(3, 2)
     assert Frequency.parse("20kHz").period == Fraction(1, 20_000)
     with pytest.raises(ValueError, match="1ps is not a whole number of nanoseconds"):
