@@ -51,7 +51,6 @@ MARKS: dict[str, tuple[str, str]] = {
     "cannot be shown": ("?", "the machine stops a core for longer"),
 }
 _HEADS = ("deadline", "bound", "simulated", "undisturbed", "all")
-_KINDS = {"task": "response", "channel": "channel age", "chain": "reaction"}
 _STATISTICS = (("median", "median"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
 
 # Events that are no fault; those of modes stand in their own lines, disturbances in those of the machine.
