@@ -22,7 +22,7 @@ from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE, Bounds, JobCounts, Pause, Row, Unseen, Verdict, as_data
 from consort.record.columns import miss_causes
-from consort.record.ran import STATUS
+from consort.record.ran import EVENTS, STATUS
 from consort.record.raw import RawRun
 from consort.record.sections import Held
 
@@ -281,13 +281,24 @@ def _seen_waiting(samples: Samples, found: Disturbances) -> tuple[NDArray[np.flo
         gaps = found.gaps[number]
         own = core.name not in samples.ordinary and cpus.count(cpus[number]) == 1
         causes = (*UNTRACED, LATE_WAKE_UP) if own else UNTRACED
-        lengths.append(samples.ns((gaps.end - gaps.begin)[np.isin(gaps.culprit, causes)]))
+        # The event of an interrupted job, which is as long as the job, is no stop of that length.
+        waiting = np.isin(gaps.culprit, causes) & ~np.isin(gaps.end, _job_ends(samples, number))
+        lengths.append(samples.ns((gaps.end - gaps.begin)[waiting]))
         if core.time_base == "spin":
             serving = [samples.number(task.name) for task in system.tasks if task.worker == core.name]
             here = np.where(jobs["sent"] > 0, np.isin(jobs["task"], serving), jobs["core"] == number)
             busy = float(samples.ns(jobs["compute"][here].astype(np.int64)).sum())
             waited += max(samples.released_for / samples.ticks_per_ns - busy, 0.0)
     return np.concatenate(lengths), waited
+
+
+def _job_ends(samples: Samples, core: int) -> NDArray[np.int64]:
+    """When a core recorded jobs that were interrupted."""
+    if samples.events is None:
+        return np.zeros(0, dtype=np.int64)
+    mine = (samples.events["kind"] == EVENTS.index("executed")) & (samples.events["core"] == core)
+    ends: NDArray[np.int64] = samples.events["time"][mine].astype(np.int64)
+    return ends
 
 
 def _pauses(samples: Samples, found: Disturbances) -> tuple[Pause, ...]:

@@ -253,7 +253,6 @@ def _record_part(
         else partial(
             watch,
             sorted(used),
-            duration * options.time_scale / 1e12,
             progress=progress,
             realtime=options.realtime,
         ),

@@ -277,17 +277,15 @@ SHORTEST, LONGEST = 2.0, 60.0
 LISTED = 4096
 
 
-def watch(
-    cpus: Sequence[int], run_s: float, under_way_s: float, progress: Progress, *, realtime: bool
-) -> Stops | None:
-    """Spins on all of `cpus` at once and returns what stopped that; blocks for no longer than the run did.
+def watch(cpus: Sequence[int], under_way_s: float, progress: Progress, *, realtime: bool) -> Stops | None:
+    """Spins on all of `cpus` at once and returns what stopped that.
 
-    `run_s`: how long that was; `under_way_s`: the time in which jobs of a task were under way. `realtime`: in
-    the class of the run's own threads (SCHED_FIFO) instead of the ordinary one. None where the program that
-    watches cannot be built, or is refused a CPU.
+    `under_way_s`: the time in which jobs of a task were under way. `realtime`: in the class of the run's own
+    threads (SCHED_FIFO) instead of the ordinary one. None where the program that watches cannot be built, or
+    is refused a CPU.
     """
     options = ["--gap-us", str(GAP_US), "--lengths", str(LISTED), *([] if realtime else ["--ordinary"])]
-    seconds = min(run_s, LONGEST, max(under_way_s, SHORTEST))
+    seconds = min(LONGEST, max(under_way_s, SHORTEST))
 
     def alone(cpu: int) -> Any:
         return measure([cpu], seconds=seconds, parts=("busy",), options=options)["busy"][0]

@@ -223,6 +223,19 @@ def test_overruns_that_come_more_often_than_stops_are_never_excused(
     assert verdict.ok == "not held", verdict.summary
 
 
+def test_an_interrupted_job_is_no_stop_of_its_length(tmp_path: Path) -> None:
+    """The event of a job of 12 ms says that it was interrupted, and how much CPU time it had."""
+    facts = {"period_ns": 50 * MS, "deadline_ns": 50 * MS, "wcet_ns": 13 * MS}
+    recording = Recording({"a": facts}, duration_ns=100 * 50 * MS)
+    for seq in range(100):
+        recording.job("a", seq, 10 * US, 12 * MS)
+        recording.event(EVENTS.index("disturbed"), seq * 50 * MS + 12 * MS, 12 * MS, core="m0", why=2)
+        recording.event(EVENTS.index("executed"), seq * 50 * MS + 12 * MS, 12 * MS, core="m0")
+    recording.event(EVENTS.index("disturbed"), 30 * MS, 300 * US, core="m0", why=2)
+    verdict = judge(recording.write(tmp_path / "raw"), Bounds(), environment=MACHINE, stops=stops(90))
+    assert verdict.stops is not None and verdict.stops.longest_ns == 300 * US
+
+
 @pytest.mark.parametrize(("seq", "expected"), [(40, "undecided"), (60, "not held")])
 def test_what_follows_from_a_job_that_may_have_been_stopped_is_undecided_too(
     tmp_path: Path, seq: int, expected: str
