@@ -162,11 +162,14 @@ def opening_of_page(run: Run) -> list[tuple[str, str]]:
     file = "system.yaml" if plan is None else plan.file
     if not any(c["clock"]["provenance"] == "measured" for c in judged):
         simulated = "simulate" in run.data["command"][:2]
-        here = f"`consort run {file}` without the option that names a target, on this machine"
+        where = "its own target" if plan is None else plan.platform.name
+        here = f"`consort run {file}` without the option that names a target, on {where}"
+        if any(c["clock"]["provenance"] == "counted" for c in judged):
+            here = f"`consort run {file} --for virtual`: the same with the description's execution times"
         if simulated:
             bare = plan is not None and plan.lacks_steps
             here = f"`consort run {file} --for virtual{' --stand-ins' if bare else ''}`, which executes steps"
-        return [("The machine", "these times are no machine's: they are the same everywhere"), ("Next", here)]
+        return [("The machine", "has no part in these times: they are the same everywhere"), ("Next", here)]
     machine = [f"{c['key']}: {_disturbed(c['verdict'])}" for c in judged if c["verdict"]["machine"]]
     after = "`consort doctor` says what disturbs, `consort run --prepare` takes away what can be taken away"
     if not machine:

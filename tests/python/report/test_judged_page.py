@@ -323,6 +323,21 @@ def test_an_emulated_time_above_its_deadline_is_never_said_to_hold(tmp_path: Pat
     assert "held" not in " ".join(verdict_lines(writer.run)).replace("held against nothing", "")
 
 
+def test_counted_times_lead_to_exact_time_and_pauses_stand_once(tmp_path: Path) -> None:
+    """The description is one of boards: without options it runs there again, and on no machine."""
+    made = recording(offloaded=False, endless=True)
+    made.provenance = "counted"
+    raw = made.write(tmp_path / "raw")
+    with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
+        writer.add_configuration("on", "on", raw, verdict=judge(raw, BOUNDS))
+    assert writer.run is not None
+    verdict = writer.run.configurations[0]["verdict"]
+    assert verdict["pauses"] and verdict["machine"]
+    text = (writer.run.path / "report.html").read_text()
+    assert "consort run system.yaml --for virtual" in text and "names a target" not in text
+    assert verdict["machine"] not in text, "the table of pauses has it"
+
+
 def test_a_job_of_a_thousand_periods_breaks_the_axis(tmp_path: Path) -> None:
     made = Recording({"servo": {"period_ns": 50 * US, "deadline_ns": 50 * US}})
     for seq in range(5000):
