@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
+import io
 import os
 import resource
 import sys
@@ -220,6 +221,9 @@ def main(args: list[str] | None = None) -> Any:
     # Nearly all objects of a large system stay to the command's end: frequent searches for the others took a
     # quarter of its time.
     gc.set_threshold(200_000, 50)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # Names, and the letters of units, that the terminal's encoding does not have.
+        sys.stdout.reconfigure(errors="backslashreplace")
     memory_message = f"consort: {too_little_memory()}\n".encode()
     try:
         with naming_extras(), _all_written():

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 # Characters that a terminal obeys instead of showing: control characters beside tab and newline, and those
-# that turn the direction of writing.
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# that turn the direction of writing. And bytes of a path that are no text: no output takes them.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def obeyed(text: str) -> bool:

@@ -30,10 +30,15 @@ def written_whole(file: Path) -> Iterator[Path]:
         raise
 
 
+def write_text(file: Path, text: str) -> None:
+    """Writes UTF-8; the bytes of a path that are no text stand there in Python's notation: \\udcff."""
+    file.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
 def replace_file(file: Path, text: str) -> None:
     """Writes a text file, with the permissions that it had if it was there."""
     with written_whole(file) as part:
-        part.write_text(text, encoding="utf-8")
+        write_text(part, text)
         if file.exists():
             part.chmod(file.stat().st_mode & 0o777)
 
@@ -144,7 +149,8 @@ def as_json(data: Any) -> str:
 def write_json(file: Path, data: Any) -> str:
     """Writes data as one line of JSON, which it returns."""
     text = as_json(data)
-    file.write_text(text + "\n", encoding="utf-8")
+    # In JSON that notation is the character itself.
+    write_text(file, text + "\n")
     return text
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from consort.base.errors import BadInput
+from consort.base.files import write_text
 from consort.commands.options import on_option
 
 
@@ -117,7 +118,7 @@ def show_command(file: Path, output: Path | None, on: str | None, mode: str | No
         return
     path = output or Path(file.with_suffix(".svg").name)
     try:
-        path.write_text(text, encoding="utf-8")
+        write_text(path, text)
     except OSError as error:
         raise BadInput(f"cannot be written: {error.strerror}; name another file with -o", file=path) from None
     click.echo(f"{path}: written", err=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from consort.base.files import write_text
 from consort.base.units import counted, html_table
 from consort.model.quantities import Duration
 
@@ -34,7 +35,7 @@ def yaml_text(data: dict[str, Any], comment: str = "") -> str:
 
 
 def write_yaml(path: Path, data: dict[str, Any], comment: str = "") -> None:
-    path.write_text(yaml_text(data, comment), encoding="utf-8")
+    write_text(path, yaml_text(data, comment))
 
 
 def _lines(mapping: dict[str, Any], depth: int, indent: int) -> Iterator[str]:

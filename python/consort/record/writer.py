@@ -23,7 +23,7 @@ from typing import Any
 
 from consort.base.environment import environment
 from consort.base.errors import BadInput, EnvironmentLacks
-from consort.base.files import as_json, as_read, write_json
+from consort.base.files import as_json, as_read, write_json, write_text
 from consort.base.packages import naming_extras
 from consort.record.columns import ACTIVITY
 from consort.record.ran import PLAN_FILE, write_plan
@@ -107,6 +107,12 @@ def made_root(root: str | Path | None) -> Path:
         # A file, a pipe, or a folder of somebody else.
         raise BadInput(f"runs cannot lie here: {error.strerror}", file=folder) from None
     return folder
+
+
+def run_name(file: Path) -> str:
+    """The name of a description's run: that of its folder, as far as a run may be called so."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", file.resolve().parent.name)
+    return plain.lstrip("-_.")[:64] or "system"
 
 
 @contextmanager
@@ -268,7 +274,7 @@ class RunWriter:
 
     def add_diagram(self, svg: str) -> None:
         """Keeps a picture of the system as it ran; the page shows it."""
-        (self._folder / DIAGRAM).write_text(svg, encoding="utf-8")
+        write_text(self._folder / DIAGRAM, svg)
 
     def fail(self, reason: str) -> None:
         """Makes the verdict a failure, for a reason that the recordings do not show."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from consort.base.files import write_text
+
 if TYPE_CHECKING:
     # Libraries of tables: who prints five lines needs none of them.
     from consort.record.store import Run
@@ -17,7 +19,7 @@ def write_report(run: Run, file: Path) -> None:
     # The plotting libraries take a second to import: not before a run is over.
     from consort.report.page import render
 
-    file.write_text(render(run), encoding="utf-8")
+    write_text(file, render(run))
 
 
 def write_trace(run: Run, file: Path) -> None:

@@ -219,13 +219,13 @@ def build_program(
     also += [str(o.parent.name) for o in objects]
     with tempfile.TemporaryDirectory(prefix="consort-build-") as folder:
         unit = Path(folder) / "application.cpp"
-        unit.write_text(source, encoding="utf-8")
+        unit.write_text(source, encoding="utf-8", errors="surrogateescape")
         key, command = _key(unit, flags, plan, also)
 
     def make(target: Path, scratch: Path) -> None:
         # Where it stays: a debugger shows it, and ccache knows it again.
         unit = target.parents[2] / "application.cpp"
-        unit.write_text(source, encoding="utf-8")
+        unit.write_text(source, encoding="utf-8", errors="surrogateescape")
         made = str(scratch / "application.o")
         with _together() as together:
             built = [together.submit(build_unit, one, flags, plan) for one in units]

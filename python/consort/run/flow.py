@@ -30,6 +30,7 @@ from consort.plan import Plan
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import JOBS
 from consort.record.stays import in_modes, stays_of
+from consort.record.writer import run_name
 from consort.run.collect import ReplayFails, expected_outputs, plant_tables
 from consort.run.data import sink_problems
 from consort.run.live import Announcement, announced
@@ -146,7 +147,7 @@ def run_system(
     from consort.report.draw import draw_for_page
 
     file = prepared.plan.file
-    name = options.name or file.resolve().parent.name or file.stem
+    name = options.name or run_name(file)
     with RunWriter(
         name, "application", options.root, command=options.command, source=file.parent, pages=PAGES
     ) as writer:

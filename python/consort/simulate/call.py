@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +20,7 @@ from consort.model.channel import Service, Wait
 from consort.plan import Plan, plan_of
 from consort.plan.make import released_for, subject_of
 from consort.record.store import Run, default_root
+from consort.record.writer import run_name
 from consort.simulate import engine
 from consort.simulate.build import prepare
 from consort.simulate.chains import Chains, measure_chains, simulate_with_chains
@@ -229,12 +229,6 @@ def worst_seed_of_modes(several: ModesSimulation, chains: Mapping[str, Chains]) 
     """The same of the run that did so in any mode."""
     seen = (share for mode, one in several.modes.items() for share in _shares(one, chains.get(mode, {})))
     return max(seen, key=lambda one: one[0], default=(None, several.seed))[1]
-
-
-def run_name(file: Path) -> str:
-    """The name of a description's run: that of its folder, as far as a run may be called so."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", file.resolve().parent.name)
-    return plain.lstrip("-_.")[:64] or "system"
 
 
 def _check(plans: Sequence[Plan], options: Options) -> None:

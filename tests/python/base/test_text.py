@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that somebody else wrote is obeyed by a terminal."""
+"""Nothing that somebody else wrote is obeyed by a terminal, and any name of a folder will do."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,10 @@ from click.testing import CliRunner
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, obeyed, visible
 from consort.commands import analyze, check, plan, runs, simulate
 from consort.record import RunWriter
+from consort.record.store import list_runs
+from effort import PATIENCE
 
+CONSORT = Path(sys.executable).with_name("consort")
 RED = "\x1b[31mred"
 DESCRIPTION = {
     "consort": 1,
@@ -64,3 +70,30 @@ def test_a_run(tmp_path: Path) -> None:
         done = CliRunner().invoke(runs.command, arguments)
         assert done.exit_code == 0 and "\x1b" not in done.output
     assert writer.run is not None and writer.run.data["verdict"]["reasons"] == ["\\x1b[31mred"]
+
+
+@pytest.mark.parametrize("folder", [b"no text \xff"])
+def test_a_folder_of_any_name(tmp_path: Path, folder: bytes) -> None:
+    """Also one whose bytes are no text, on a terminal that has few letters."""
+    made = tmp_path / os.fsdecode(folder)
+    made.mkdir()
+    file, root = str(made / "system.yaml"), str(tmp_path / "runs")
+    Path(file).write_text(json.dumps(DESCRIPTION), encoding="utf-8")
+    commands = (
+        ["simulate", file, "--duration", "20ms", "--root", root, "--verbose"],
+        ["show", file, "--output", str(made / "picture.svg")],
+        ["report", "latest", "--root", root],
+        ["run", file, "--for", "virtual", "--iterations", "2", "--root", root],
+    )
+    for words in commands:
+        done = subprocess.run(
+            [str(CONSORT), *words],
+            capture_output=True,
+            timeout=PATIENCE,
+            env=os.environ | {"PYTHONIOENCODING": "ascii:strict"},
+        )
+        assert b"Traceback" not in done.stderr and done.returncode in (0, 4), (words, done.stderr)
+    recorded = list_runs(root)
+    assert len(recorded) == 2
+    for run in recorded:
+        assert run.id.isascii() and (run.path / "report.html").is_file()

@@ -25,6 +25,7 @@ from consort.model.channel import STAND_IN
 from consort.plan import Plan, PlannedChannel, plan
 from consort.record import Run, RunWriter
 from consort.record.store import default_root
+from consort.record.writer import run_name
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
 from consort.run.options import place
@@ -59,7 +60,7 @@ def profile_system(system: System, settings: Settings, progress: Progress) -> tu
     names = _chosen(system, settings)
     prepared = prepare(system, progress, options)
     _refuse_foreign(prepared.plan, names)
-    name = f"{system.file.resolve().parent.name or system.file.stem}-profile"
+    name = f"{run_name(system.file)[:56]}-profile"
     seen = []
     # No report: `consort report` writes it where somebody wants to look at the samples.
     with RunWriter(
