@@ -17,6 +17,7 @@ from consort.base.files import written_whole
 from consort.commands.options import root_option
 
 if TYPE_CHECKING:
+    from consort.record.compare import Compared
     from consort.record.store import Run
 
 
@@ -200,7 +201,7 @@ def compare_command(a: str, b: str, as_json: bool, root: Path | None) -> None:
         table.add_column(heading, justify="right")
     table.add_column("")
     for row in result.rows:
-        table.add_row(row["configuration"], row["metric"], *_cells(row))
+        table.add_row(row.configuration, row.metric, *_cells(row))
     Console(width=None if Console().is_terminal else 200).print(table)
 
 
@@ -230,22 +231,22 @@ def _compare_counts(a: Path, b: Path, as_json: bool) -> None:
         raise SystemFails("; ".join(changed))
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(row: Compared) -> list[str]:
     from consort.base.units import number
 
-    interval = row["median_ratio_interval_95"]
-    ratios = [_ratio(row["ratio"][name]) for name in ("p99", "p999", "max")]
-    verdict = "median changed" if row["changed"] else ""
+    interval = row.median_ratio_interval_95
+    ratios = [_ratio(row.ratio[name]) for name in ("p99", "p999", "max")]
+    verdict = "median changed" if row.changed else ""
     if interval is None:
         verdict = "too few samples to tell"
     return [
-        number(row["a"]["median"]),
-        number(row["b"]["median"]),
-        row["unit"],
-        _ratio(row["ratio"]["median"]),
+        number(row.a["median"]),
+        number(row.b["median"]),
+        row.unit,
+        _ratio(row.ratio["median"]),
         "" if interval is None else f"{interval[0]:.3f}–{interval[1]:.3f}",
         *ratios,
-        f"{row['ks_distance']:.3f}",
+        f"{row.ks_distance:.3f}",
         verdict,
     ]
 

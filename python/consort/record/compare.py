@@ -28,22 +28,40 @@ STATISTICS = ("min", "mean", "median", "p99", "p999", "p9999", "max")
 # Facts that may differ between two runs without making them incomparable.
 UNREMARKABLE = frozenset({"date", "python"})
 
+Statistics = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A metric of a configuration in both runs, `a` and `b`: its statistics, their ratios b / a."""
+
+    configuration: str
+    metric: str
+    unit: str
+    provenance: list[str]
+    a: Statistics
+    b: Statistics
+    ratio: Statistics
+    ks_distance: float
+    median_ratio_interval_95: tuple[float, float] | None
+    changed: bool
+
 
 @dataclass(frozen=True)
 class Comparison:
     """The output of `consort compare`: one row a configuration and metric, and reasons to be careful."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Compared]
     warnings: list[str]
 
     def as_dict(self, a: Run, b: Run) -> dict[str, Any]:
-        return {"a": a.id, "b": b.id, "warnings": self.warnings, "rows": self.rows}
+        return {"a": a.id, "b": b.id, "warnings": self.warnings, "rows": [vars(row) for row in self.rows]}
 
 
 def compare(a: Run, b: Run) -> Comparison:
     """Ratios b / a of every metric that the same configuration has in both runs."""
     warnings = environment_differences(a.data["environment"], b.data["environment"])
-    rows: list[dict[str, Any]] = []
+    rows: list[Compared] = []
     of_b = {c["key"]: c for c in b.configurations}
     missing = [c["key"] for c in a.configurations if c["key"] not in of_b]
     missing += [key for key in of_b if key not in {c["key"] for c in a.configurations}]
@@ -97,7 +115,7 @@ def median_ratio_interval(a: NDArray[Any], b: NDArray[Any]) -> tuple[float, floa
 
 def _row(
     readers: tuple[SampleReader, SampleReader], sides: tuple[dict[str, Any], dict[str, Any]], metric: str
-) -> dict[str, Any]:
+) -> Compared:
     key, kinds = sides[0]["key"], [side["summary"][metric]["provenance"] for side in sides]
     samples = [reader.samples(key, metric) for reader in readers]
     a, b = (_statistics(values, kind) for values, kind in zip(samples, kinds, strict=True))
@@ -106,18 +124,18 @@ def _row(
     one_sided = interval is not None and (interval[0] > 1 or interval[1] < 1)
     # An interval alone would flag a difference of one clock step, given samples enough.
     changed = one_sided and distance >= RELEVANT_DISTANCE
-    return {
-        "configuration": key,
-        "metric": metric,
-        "unit": sides[0]["summary"][metric]["unit"],
-        "provenance": kinds,
-        "a": a,
-        "b": b,
-        "ratio": {s: _ratio(a[s], b[s]) for s in STATISTICS},
-        "ks_distance": distance,
-        "median_ratio_interval_95": interval,
-        "changed": changed,
-    }
+    return Compared(
+        key,
+        metric,
+        sides[0]["summary"][metric]["unit"],
+        kinds,
+        a,
+        b,
+        {s: _ratio(a[s], b[s]) for s in STATISTICS},
+        distance,
+        interval,
+        changed,
+    )
 
 
 def _ratio(a: float | None, b: float | None) -> float | None:
@@ -125,7 +143,7 @@ def _ratio(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None or not a else b / a
 
 
-def _statistics(samples: NDArray[Any], provenance: str) -> dict[str, Any]:
+def _statistics(samples: NDArray[Any], provenance: str) -> Statistics:
     summary = summarise(samples, "", provenance)
     if summary is None:
         raise ValueError("no row has a value, though the record has a summary of them")

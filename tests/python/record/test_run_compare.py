@@ -36,18 +36,18 @@ def same(tmp_path: Path) -> Run:
 
 def test_noise_is_not_called_a_change(tmp_path: Path, same: Run) -> None:
     result = compare(same, record(tmp_path, 2, 1.0))
-    assert [row["metric"] for row in result.rows] == ["response", "compute", "communication", "latency"]
-    assert not any(row["changed"] for row in result.rows)
-    assert all(0.99 < row["ratio"]["median"] < 1.02 for row in result.rows)
-    assert all(row["ks_distance"] < 0.03 for row in result.rows)
+    assert [row.metric for row in result.rows] == ["response", "compute", "communication", "latency"]
+    assert not any(row.changed for row in result.rows)
+    assert all(0.99 < row.ratio["median"] < 1.02 for row in result.rows)
+    assert all(row.ks_distance < 0.03 for row in result.rows)
 
 
 def test_a_shift_is_seen_where_it_is_and_nowhere_else(tmp_path: Path, same: Run) -> None:
     result = compare(same, record(tmp_path, 2, 1.05))
-    rows = {row["metric"]: row for row in result.rows}
-    assert {metric for metric, row in rows.items() if row["changed"]} == {"response", "compute"}
-    assert rows["compute"]["ratio"]["median"] == pytest.approx(1.05, abs=0.002)
-    low, high = rows["compute"]["median_ratio_interval_95"]
+    rows = {row.metric: row for row in result.rows}
+    assert {metric for metric, row in rows.items() if row.changed} == {"response", "compute"}
+    assert rows["compute"].ratio["median"] == pytest.approx(1.05, abs=0.002)
+    low, high = rows["compute"].median_ratio_interval_95
     assert 1.045 < low < 1.05 < high < 1.055
 
 
@@ -55,8 +55,8 @@ def test_the_comparison_and_the_record_agree(tmp_path: Path, same: Run) -> None:
     row = compare(same, record(tmp_path, 2, 1.0)).rows[0]
     summary = same.configurations[0]["summary"]["response"]
     for name in ("n", "min", "median", "p99", "p999", "p9999", "max"):
-        assert row["a"][name] == summary[name]
-    assert row["a"]["mean"] == pytest.approx(summary["mean"])
+        assert row.a[name] == summary[name]
+    assert row.a["mean"] == pytest.approx(summary["mean"])
 
 
 def test_unlike_environments_are_named() -> None:
