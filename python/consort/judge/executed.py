@@ -52,6 +52,7 @@ class Executed:
     `least`: what each executed at least [ns], 0 where nothing is known. `own`: the jobs that are the system's
     whatever the machine did. `open`: those that executed for longer than their WCET by more than interrupts
     take, but not by more than what was once taken of a core; `late`: those that were too late by as much.
+    `dead`: those of `own` whose worker was dead, which no stop of a core explains.
     `events`: those of the record with the machine's share of preempted jobs among them, and without those of
     interrupted jobs that are `own`: they disturbed nothing.
     """
@@ -60,12 +61,13 @@ class Executed:
     own: Mask
     open: Mask
     late: Mask
+    dead: Mask
     events: NDArray[np.void] | None
 
     @staticmethod
     def nothing(samples: Samples) -> Executed:
         none = np.zeros(samples.size, dtype=np.bool_)
-        return Executed(np.zeros(samples.size), none, none, none, samples.events)
+        return Executed(np.zeros(samples.size), none, none, none, none, samples.events)
 
 
 def executed(samples: Samples, limits: Bounds) -> Executed:
@@ -75,12 +77,13 @@ def executed(samples: Samples, limits: Bounds) -> Executed:
     watched = _Watched(samples)
     wcet = _wcets(samples, limits)
     least, own, open_ = _overruns(samples, watched, wcet)
-    own |= _unanswered(samples, watched, wcet, own)
+    unanswered, dead = _unanswered(samples, watched, wcet, own)
+    own |= unanswered
     longest = max(watched.interrupt_ns, LONGEST_NS)
     own |= _slow(samples, watched, limits, longest, watched.host_ns, proven=True)
     late = _slow(samples, watched, limits, min(watched.interrupt_ns, LONGEST_NS), 0.0, proven=True)
     late |= _slow(samples, watched, limits, longest, watched.host_ns, proven=False)
-    return Executed(least, own, open_ & ~own, late & ~open_ & ~own, watched.without(own))
+    return Executed(least, own, open_ & ~own, late & ~open_ & ~own, dead, watched.without(own))
 
 
 def _wcets(samples: Samples, limits: Bounds) -> NDArray[np.float64]:
@@ -371,20 +374,24 @@ def _slow(
     return too_late(samples, limits, taken_on, watched.gaps, proven=proven)
 
 
-def _unanswered(samples: Samples, watched: _Watched, wcet: NDArray[np.float64], overran: Mask) -> Mask:
-    """Jobs without an answer in time whose worker was dead, or was not kept by the machine for so long."""
+def _unanswered(
+    samples: Samples, watched: _Watched, wcet: NDArray[np.float64], overran: Mask
+) -> tuple[Mask, Mask]:
+    """Jobs without an answer in time whose worker was dead, or was not kept by the machine for so long; and
+    those of them whose worker was dead."""
     jobs = samples.jobs
     missed = (jobs["status"] & (STATUS["deadline_misses"] | STATUS["outputs_held"])) != 0
     asked = (watched.worker >= 0) & (jobs["start"] > 0) & ((jobs["status"] & _NO_ANSWER) != 0) & missed
     if not asked.any():
-        return np.zeros(jobs.size, dtype=np.bool_)
+        return asked, asked
     sent, given_up = jobs["sent"].astype(np.int64), jobs["received"].astype(np.int64)
     answered = (sent > 0) & (given_up > 0) & ((jobs["status"] & _NO_ANSWER) == 0)
     sent = np.where(sent > 0, sent, jobs["start"].astype(np.int64))
     longest = np.array([samples.system.pending_ns(task) for task in samples.system.tasks])
     ticks = np.rint(longest * samples.ticks_per_ns).astype(np.int64)[jobs["task"]]
     until = np.where(given_up > sent, given_up, sent + ticks)
-    own: Mask = asked & _dead(samples, watched, sent, until)
+    dead: Mask = asked & _dead(samples, watched, sent, until)
+    own = dead.copy()
     exchange = samples.ns(given_up - sent - jobs["compute"].astype(np.int64))
     for core in np.unique(watched.worker[asked]).tolist():
         here = watched.worker == core
@@ -392,7 +399,7 @@ def _unanswered(samples: Samples, watched: _Watched, wcet: NDArray[np.float64], 
         slack = samples.ns(until - sent) - needs
         kept = _kept(samples, watched, core, sent, until, overran)
         own |= asked & here & (jobs["sent"] > 0) & (slack > 0) & (kept < slack)
-    return own
+    return own, dead
 
 
 def _dead(samples: Samples, watched: _Watched, sent: Ticks, until: Ticks) -> Mask:

@@ -133,7 +133,7 @@ def judge(
     wrong, errors, beside = _outputs(samples, expected or {})
     endless = _not_finite(samples, expected or {}, beside, wrong)
     counts = _counts(samples, found.disturbed)
-    rows, ways = figures.rows_of(samples, limits, found, provenance, stops)
+    rows, ways = figures.rows_of(samples, limits, found, provenance, stops, own.dead)
     # What follows from a job that may have been stopped may as well.
     stopped = figures.perhaps_stopped(samples, rows, found)
     beside_stops = replace(found, disturbed=found.disturbed | stopped)

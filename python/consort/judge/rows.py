@@ -28,17 +28,22 @@ _DELIVERED = OPERATIONS.index("delivered")
 
 
 def rows_of(
-    samples: Samples, limits: Bounds, found: Disturbances, provenance: str, stops: Stops | None = None
+    samples: Samples,
+    limits: Bounds,
+    found: Disturbances,
+    provenance: str,
+    stops: Stops | None = None,
+    dead: Mask | None = None,
 ) -> tuple[tuple[Row, ...], tuple[ChainWay, ...]]:
     """All rows, tasks first, then channels and chains; and the way of each chain's longest reaction.
 
-    `stops`: how the machine stops its cores, where that was watched.
+    `stops`: how the machine stops its cores, where that was watched. `dead`: jobs whose worker was dead.
     """
     # The instants of a clock are whole ticks, also logical ones of an exact period; simulated time is exact.
     tick_ns = 0.0 if provenance == "simulated" else 1 / samples.ticks_per_ns
     scale = samples.system.facts.time_scale
     make = _Maker(limits, provenance, scale, stops, tick_ns, samples.ticks_per_ns)
-    rows = _of_tasks(samples, found, make)
+    rows = _of_tasks(samples, found, make, np.zeros(samples.size, dtype=np.bool_) if dead is None else dead)
     for number in range(len(samples.system.channels)):
         rows += _age(samples, number, found, make)
         rows += _delivery(samples, number, found, make)
@@ -126,13 +131,14 @@ class _Maker:
         since: Times | None = None,
         stood: NDArray[np.float64] | None = None,
         cores: int = 1,
+        certain: Mask | None = None,
     ) -> Row:
         """A row of samples in ns. `missed` marks those that were late whatever their time.
 
         `behind`: how much of each is a wait behind blocks that a disturbance left in a channel. Without it a
         sample has to hold all the same. `since`: when each began [ticks]; without it none overlap. `stood`:
         for how long each of those stood that nobody served, 0 for others. `cores`: how many there are on
-        which a stop makes one longer.
+        which a stop makes one longer. `certain`: those that no stop explains.
         """
         bound = bound or self.bound(subject, quantity)
         limit = self.limit(quantity, bound)
@@ -151,7 +157,9 @@ class _Maker:
             outcome = "not seen"
         elif self._provenance == "emulated":
             outcome = "not judged"
-        elif self._stopped(ns, undisturbed, late | over, required, limit, since, stood, cores):
+        elif (certain is None or not (certain & undisturbed & (late | over)).any()) and self._stopped(
+            ns, undisturbed, late | over, required, limit, since, stood, cores
+        ):
             outcome = "cannot be shown"
         elif (late & undisturbed).any():
             outcome = "late"
@@ -276,7 +284,7 @@ def _unless_wrong(limit: float | None, required: float | None) -> Outcome:
     return "no bound" if limit is None and required is None else "holds"
 
 
-def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
+def _of_tasks(samples: Samples, found: Disturbances, make: _Maker, dead: Mask) -> list[Row]:
     """The rows of all tasks.
 
     What most tasks have, jobs of which none is disturbed or too long, is found of all of them together; the
@@ -338,6 +346,7 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker) -> list[Row]:
                 missed=missed[rows],
                 since=samples.jobs["release"][rows].astype(np.int64),
                 stood=np.where(never[rows], samples.system.pending_ns(tasks[number]), 0.0),
+                certain=dead[rows],
             )
         made.append(row)
         interrupted = having - known

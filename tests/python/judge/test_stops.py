@@ -16,6 +16,7 @@ from consort.judge.stops import Stops, _at_least, stops_of
 from consort.record.ran import EVENTS
 from hypothesis import given
 from hypothesis import strategies as st
+from machine_model import WORKER_BACK, WORKER_DIED
 from system_recording import T0, Recording, steady
 
 US, MS = 1_000, 1_000_000
@@ -190,6 +191,35 @@ def test_jobs_that_were_not_sent_to_a_worker_that_was_stopped_are_of_that_stop(
     seen = Stops(2.0, (0, 1), np.array([50.0 * MS, *[20.0 * US] * 500]), 2.0 * US, 501)
     verdict = judge(recording.write(tmp_path / "raw"), bounds, environment=MACHINE, stops=seen)
     assert verdict.ok == ("not held" if dies else "undecided"), verdict.summary
+
+
+@pytest.mark.parametrize("died", [False, True])
+def test_no_stop_explains_a_job_whose_worker_was_dead(tmp_path: Path, died: bool) -> None:
+    """One job gets no answer, 1 ms after a stop might have begun, and it is computed in the end or not."""
+    facts = {"period_ns": 10 * MS, "deadline_ns": 5 * MS, "wcet_ns": 1 * MS}
+    recording = Recording(
+        {"a": facts | {"worker": "w0", "execution": "offloaded"}}, duration_ns=400 * 10 * MS
+    )
+    for seq in range(400):
+        sent, back = {"sent": 4 * US}, {"worker_receive": 6 * US, "worker_send": 990 * US}
+        if seq == 200:
+            late = {} if died else {"worker_receive": 6 * US, "worker_send": 9 * MS}
+            recording.job("a", seq, 2 * US, 5 * MS + 2 * US, compute=0, status=0b11, **sent, **late)
+        else:
+            recording.job("a", seq, 2 * US, 1 * MS, compute=980 * US, received=995 * US, **sent, **back)
+    if died:
+        recording.event(WORKER_DIED, 200 * 10 * MS + 1 * MS, core="w0")
+        recording.event(WORKER_BACK, 201 * 10 * MS - 1 * MS, task="a", core="m0")
+    bounds = Bounds((Limit("a", "response", 2 * MS, "theorem 1"),), wcets={"a": 1 * MS})
+    seen = Stops(2.0, (0, 1), np.array([50.0 * MS, *[20.0 * US] * 500]), 2.0 * US, 501)
+    verdict = judge(
+        recording.write(tmp_path / "raw"),
+        bounds,
+        environment=MACHINE,
+        expected_events=["worker-died"],
+        stops=seen,
+    )
+    assert verdict.ok == ("not held" if died else "undecided"), verdict.summary
 
 
 def test_a_stop_that_a_sleeping_core_saw_is_one(tmp_path: Path) -> None:
