@@ -158,7 +158,7 @@ class _Maker:
         elif self._provenance == "emulated":
             outcome = "not judged"
         elif (certain is None or not (certain & undisturbed & (late | over)).any()) and self._stopped(
-            ns, undisturbed, late | over, required, limit, since, stood, cores
+            ns, undisturbed, late | over, required, limit, since, stood, cores, queues=kind == "task"
         ):
             outcome = "cannot be shown"
         elif (late & undisturbed).any():
@@ -255,8 +255,13 @@ class _Maker:
         since: Times | None,
         stood: NDArray[np.float64] | None,
         cores: int,
+        *,
+        queues: bool,
     ) -> bool:
-        """Says whether stops of the cores that left no trace may have made those samples too long."""
+        """Says whether stops of the cores that left no trace may have made those samples too long.
+
+        `queues`: what one stop delays delays the next, as jobs of a core; else only what was under way.
+        """
         wrong = wrong & undisturbed
         allowed = min(ns for ns in (required, limit, np.inf) if ns is not None)
         if self._stops is None or not wrong.any() or not np.isfinite(allowed):
@@ -271,12 +276,35 @@ class _Maker:
             begin = (since - since.min()) / self._ticks_per_ns
         under_way = merged(begin[undisturbed], (begin + lasted)[undisturbed])
         exposed = float((under_way[1] - under_way[0]).sum()) * cores
-        # What one stop makes longer makes others that overlap it longer, by no more.
         mine = np.flatnonzero(wrong)[np.argsort(begin[wrong], kind="stable")]
-        excess, end = took[mine] - allowed, np.maximum.accumulate((begin + lasted)[mine])
-        before = np.append(0.0, np.where(begin[mine][1:] <= end[:-1] + 1, excess[:-1], 0.0))
+        excess, end = took[mine] - allowed, (begin + lasted)[mine]
+        if since is None:
+            before = np.zeros(mine.size)
+        elif queues:
+            # What one stop makes longer makes others that overlap it longer, by no more.
+            overlaps = begin[mine][1:] <= np.maximum.accumulate(end)[:-1] + 1
+            before = np.append(0.0, np.where(overlaps, excess[:-1], 0.0))
+        else:
+            before = _of_one_stop(begin[mine], end, excess)
         rises = (excess > before) | (excess <= 0)
         return self._stops.explain((excess - before)[rises], took[mine][rises], exposed)
+
+
+def _of_one_stop(
+    begin: NDArray[np.float64], end: NDArray[np.float64], excess: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What the stop that made an earlier one longer may have made each longer by: one stop is in all those
+    that were under way together with the first of them."""
+    before = np.zeros(begin.size)
+    until, most = -np.inf, 0.0
+    for number, (since, ends, by) in enumerate(
+        zip(begin.tolist(), end.tolist(), excess.tolist(), strict=True)
+    ):
+        if since > until:
+            until, most = ends, 0.0
+        before[number] = most
+        most = max(most, by)
+    return before
 
 
 def _unless_wrong(limit: float | None, required: float | None) -> Outcome:

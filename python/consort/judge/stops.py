@@ -10,8 +10,8 @@ of a length or more fell into the jobs with probability E / (E + T), whatever le
 stops k or more fell there with the probability of a binomial count. Where that is one in a thousand or less,
 for any length, stops do not explain the excesses. Three facts make that weaker, in favour of the system:
 
-- Stops do not come at one rate: E counts fourfold. Of pairs of windows, 1 to 20 s each and one after the
-  other, of a loaded virtual machine 1 in 20 were told apart without that, and 1 in 2,000 with it.
+- Stops do not come at one rate: E counts fourfold. Of pairs of windows of a loaded virtual machine, 1 to 20 s
+  each and one after the other, 1 in 20 were wrongly found unlike without that, and 1 in 2,000 with it.
 - A job may be stopped more than once. Stops of half a length count as being as long, and what stops of which
   one comes in ten such jobs take on the average, with three deviations, is no excess.
 - The longest stop seen is not the longest. Longer ones take no more of the time than shorter ones do: those
@@ -53,6 +53,8 @@ class Stops:
     seen_ns: Floats = field(default_factory=lambda: np.zeros(0))
     """Those that the run itself saw while its cores waited, in `seen_for_ns` of all of them together."""
     seen_for_ns: float = 0.0
+    unlisted_ns: float = 0.0
+    """No stop that has no length here was longer."""
 
     @property
     def longest_ns(self) -> float:
@@ -92,7 +94,7 @@ class Stops:
 
     def _as_long(self, level: float) -> int:
         """How many stops as long as this were seen."""
-        listed = self.lengths_ns.size and level > self.lengths_ns[-1]
+        listed = level > self.unlisted_ns
         watched = int(np.sum(self.lengths_ns >= level)) if listed else self.count
         return watched + int(np.sum(self.seen_ns >= level))
 
@@ -104,9 +106,10 @@ class Stops:
             return np.zeros(took_ns.size)
         first = np.minimum(rare, lengths.size).astype(np.int64)
         share = took_ns / self._watched_ns
-        # Of those without a length none is longer than the shortest that has one.
         mean, square = (
-            (np.append(np.cumsum(lengths[::-1] ** power)[::-1], 0.0) + unlisted * lengths[-1] ** power)[first]
+            (np.append(np.cumsum(lengths[::-1] ** power)[::-1], 0.0) + unlisted * self.unlisted_ns**power)[
+                first
+            ]
             for power in (1, 2)
         )
         usual: Floats = np.where(rare < self.count, mean * share + 3 * np.sqrt(square * share), 0.0)
@@ -150,10 +153,13 @@ def stops_of(reports: Mapping[int, Mapping[str, Any]]) -> Stops | None:
     # Those that the kernel makes itself leave a trace, in a run as well.
     untraced = [report["interrupted"] for report in reports.values()]
     lengths = np.concatenate([np.asarray(one["lengths"], dtype=np.float64) for one in untraced])
+    # Of each CPU only the longest have a length.
+    shortest = [min(one["lengths"], default=0) for one in untraced if one["n"] > len(one["lengths"])]
     return Stops(
         seconds=min(report["lasted"] for report in reports.values()) / 1e12,
         cpus=tuple(sorted(reports)),
         lengths_ns=np.sort(lengths)[::-1] / 1000,
         threshold_ns=float(max(report["threshold_ns"] for report in reports.values())),
         count=sum(one["n"] for one in untraced),
+        unlisted_ns=max(shortest, default=0) / 1000,
     )

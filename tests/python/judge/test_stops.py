@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 import scipy.stats
 from consort.judge import Bounds, Limit, Verdict, judge
+from consort.judge.rows import _Maker
 from consort.judge.stops import Stops, _at_least, stops_of
 from consort.record.ran import EVENTS
 from hypothesis import given
 from hypothesis import strategies as st
 from machine_model import WORKER_BACK, WORKER_DIED
+from numpy.typing import NDArray
 from system_recording import T0, Recording, steady
 
 US, MS = 1_000, 1_000_000
@@ -311,3 +313,44 @@ def test_a_run_is_judged_without_the_libraries_of_extras(monkeypatch: pytest.Mon
     for name in ("scipy", "scipy.stats"):
         monkeypatch.setitem(sys.modules, name, None)
     assert stops(*[20] * 500, 90).explain(np.array([3.0 * US]), np.array([9.0 * US]), 1e9)
+
+
+def late_rows(kind: str, quantity: str, every_us: int, took_us: NDArray[np.float64], seen: Stops) -> str:
+    """The outcome of samples that began so far apart and took so long, of which 5 ms were allowed."""
+    make = _Maker(Bounds(), "measured", 1.0, seen, 1.0, 1.0)
+    since = np.arange(took_us.size) * every_us * US
+    quiet = np.ones(took_us.size, dtype=np.bool_)
+    row = make.row("it", kind, quantity, took_us * US, quiet, required=5.0 * MS, since=since, cores=2)  # type: ignore[arg-type]
+    return row.outcome
+
+
+@pytest.mark.parametrize("noise_us", [0.0, 1.0, 10.0])
+def test_a_chain_that_is_always_late_is_not_one_stop(noise_us: float) -> None:
+    """Its reactions overlap by themselves: a stop is in those alone that were under way with it."""
+    took = 8000 + noise_us * np.random.default_rng(1).random(9000)
+    seen = stops(*[20] * 500, 900, seconds=10)
+    assert late_rows("chain", "reaction", 1000, took, seen) == "late"
+    # One stop of 3 ms makes those late that it met.
+    once = np.full(9000, 4900.0)
+    once[100:105] = 7900 - 1000 * np.arange(5)
+    assert (
+        late_rows("chain", "reaction", 1000, once, stops(*[20] * 500, 3100, seconds=10)) == "cannot be shown"
+    )
+
+
+def test_execution_that_is_always_too_long_is_not_one_stop(tmp_path: Path) -> None:
+    """Nothing says when each began: they do not overlap."""
+    verdict = judged(tmp_path / "raw", dict.fromkeys(range(1000), 20), stops(*[20] * 500, 90, seconds=10))
+    assert verdict.ok == "not held"
+    assert {row.outcome for row in verdict.rows if row.quantity == "compute"} == {"above bound"}
+
+
+def test_stops_without_a_length_are_counted_down_to_the_shortest_that_each_cpu_lists() -> None:
+    quiet = {"n": 2, "lengths": [3 * 10**6, 2 * 10**6]}
+    busy = {"n": 100_000, "lengths": [60 * 10**6] * 4000 + [50 * 10**6] * 96}
+    rest = {"lasted": 10**12, "threshold_ns": 2, "stopped": quiet}
+    seen = stops_of({0: rest | {"interrupted": quiet}, 1: rest | {"interrupted": busy}})
+    assert seen is not None
+    assert seen._as_long(10.0 * US) == 100_002 and seen._as_long(55.0 * US) == 4000
+    excess = np.full(5000, 20.0 * US)
+    assert seen.explain(excess, excess + 1.0 * MS, 1e9 * 10)
