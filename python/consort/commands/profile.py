@@ -10,7 +10,7 @@ import re
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,22 @@ from consort.base.errors import BadInput
 from consort.base.waiting import progress_bar, signals_to_exceptions
 from consort.commands.options import on_option, root_option
 from consort.commands.run import nanoseconds_of
+
+if TYPE_CHECKING:
+    from consort.model import System
+
+
+def _refuse_own_figures(system: System, mode: str, tasks: tuple[str, ...]) -> None:
+    """Refuses to write what was measured in a mode where the mode has figures, or a place, of its own."""
+    for task, override in system.modes[mode].overrides.items():
+        own = sorted({"wcet", "bcet", "on", "execution"} & set(override.changed))
+        if own and (not tasks or task in tasks):
+            raise BadInput(
+                f"the mode {mode} has {own[0]!r} of its own for this task, and --write changes what all modes"
+                f" share; profile it without --write, or without --mode",
+                file=system.file,
+                field=f"modes.{mode}.overrides.{task}.{own[0]}",
+            )
 
 
 def margin_of(text: str) -> Fraction:
@@ -91,6 +107,8 @@ def command(
     added = margin_of(margin)
     system = load_system(description, on)
     chosen = chosen_mode(system, mode)
+    if write and mode is not None:
+        _refuse_own_figures(system, mode, tasks)
     settings = Settings(
         tasks=tasks,
         interference=interference,

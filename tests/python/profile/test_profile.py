@@ -339,3 +339,16 @@ def test_times_of_another_processor_are_not_measured_here(tmp_path: Path) -> Non
         [str(CONSORT), "profile", str(source)], capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 2 and "not its times" in done.stderr
+
+
+def test_what_a_mode_has_of_its_own_is_not_written_over_what_all_share(description: Path) -> None:
+    description.write_text(TEXT + "modes: {cruise: {tasks: [second], overrides: {second: {wcet: 2ms}}}}\n")
+    before = description.read_text()
+    done = subprocess.run(
+        [str(CONSORT), "profile", str(description), "--mode", "cruise", "--write"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 2 and "modes.cruise.overrides.second.wcet: the mode cruise has" in done.stderr
+    assert description.read_text() == before
