@@ -47,7 +47,7 @@ class Run:
     """A finished run: its folder and its record (run.json)."""
 
     path: Path
-    given: dict[str, Any] | str = field(repr=False)
+    given: dict[str, Any] | str = field(repr=False, compare=False)
     """The record, or its text, which is read where more than the verdict is asked for."""
     _verdict: dict[str, Any] | None = field(default=None, repr=False, compare=False)
     _ran: dict[str, Ran | None] = field(default_factory=dict, init=False, repr=False, compare=False)
