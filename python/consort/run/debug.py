@@ -86,7 +86,13 @@ def debugger_command(prepared: Prepared, scratch: Path, task: str, *, sanitized:
     step = prepared.plan.tasks[task].step
     assert isinstance(step, StepReference), "checked before the run"
     stops = [] if _broke(folder, task) else ["-ex", f"break {step.name}"]
-    then = ["-ex", "run", "-ex", 'printf "job %lu of ' + task.replace("%", "%%") + '\\n", consort_job']
+    # With few debugging data some compilers leave the type of the variable out.
+    then = [
+        "-ex",
+        "run",
+        "-ex",
+        'printf "job %lu of ' + task.replace("%", "%%") + '\\n", *(unsigned long*)&consort_job',
+    ]
     options = [f"set environment {name} {value}" for name, value in process.ENVIRONMENT.items()]
     return [
         next((name for name in _DEBUGGERS if shutil.which(name)), _DEBUGGERS[0]),
