@@ -110,7 +110,7 @@ MACHINES = {
     errno.ENFILE,
     errno.EAGAIN,
 }
-# Beside them those that another folder mends, where the user named none.
+# Beside them those that another folder avoids, where the user named none.
 LACKING = MACHINES | {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
 _REMEDIES = {
     errno.EFBIG: "raise the limit of a file's size (ulimit -f)",

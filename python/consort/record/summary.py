@@ -96,20 +96,20 @@ def summarise_parts(
     if chosen.dtype.kind == "f" and np.isfinite(chosen).all() and (chosen == np.rint(chosen)).all():
         chosen = chosen.astype(np.int64)
     # Whole numbers are what they are, and need no look at each.
-    told = _finite if chosen.dtype.kind == "f" else _as_it_is
+    figure = _finite if chosen.dtype.kind == "f" else _as_it_is
     infinite = np.add.reduceat(np.isinf(ordered), begins, dtype=np.int64).tolist()
     for number, size, (smallest, *points, largest), unserved in zip(
         parts.tolist(), n.tolist(), chosen.tolist(), infinite, strict=True
     ):
         found[number] = Summary(
             n=size,
-            min=told(smallest),
+            min=figure(smallest),
             mean=None if unserved else sums[number] / size,
-            max=told(largest),
+            max=figure(largest),
             unit=unit,
             provenance=provenance,
             unserved=unserved,
-            **dict(zip(_PARTS, map(told, points), strict=True)),
+            **dict(zip(_PARTS, map(figure, points), strict=True)),
         )
     return found
 
