@@ -32,18 +32,15 @@ def rows_of(
     limits: Bounds,
     found: Disturbances,
     provenance: str,
-    stops: Stops | None = None,
-    dead: Mask | None = None,
+    stops: Stops | None,
+    dead: Mask,
 ) -> tuple[tuple[Row, ...], tuple[ChainWay, ...]]:
     """All rows, tasks first, then channels and chains; and the way of each chain's longest reaction.
 
     `stops`: how the machine stops its cores, where that was watched. `dead`: jobs whose worker was dead.
     """
-    # The instants of a clock are whole ticks, also logical ones of an exact period; simulated time is exact.
-    tick_ns = 0.0 if provenance == "simulated" else 1 / samples.ticks_per_ns
-    scale = samples.system.facts.time_scale
-    make = _Maker(limits, provenance, scale, stops, tick_ns, samples.ticks_per_ns)
-    rows = _of_tasks(samples, found, make, np.zeros(samples.size, dtype=np.bool_) if dead is None else dead)
+    make = _Maker(limits, provenance, samples.system.facts.time_scale, stops, samples.ticks_per_ns)
+    rows = _of_tasks(samples, found, make, dead)
     for number in range(len(samples.system.channels)):
         rows += _age(samples, number, found, make)
         rows += _delivery(samples, number, found, make)
@@ -87,21 +84,16 @@ class _Maker:
     """Makes rows: finds the bound, the simulated maximum and the outcome of each."""
 
     def __init__(
-        self,
-        limits: Bounds,
-        provenance: str,
-        scale: float,
-        stops: Stops | None,
-        tick_ns: float,
-        ticks_per_ns: float,
+        self, limits: Bounds, provenance: str, scale: float, stops: Stops | None, ticks_per_ns: float
     ) -> None:
         self._limits = limits
         self._stops = stops
         self._provenance = provenance
         self._scale = scale
         self._ticks_per_ns = ticks_per_ns
-        # From one rounded instant to another one, and a rounded time later.
-        self._rounded_ns = 1.5 * tick_ns
+        # The instants of a clock are whole ticks, also logical ones of an exact period: from one rounded
+        # instant to another one, and a rounded time later. Simulated time is exact.
+        self._rounded_ns = 0.0 if provenance == "simulated" else 1.5 / ticks_per_ns
 
     def wcet(self, task: str, recorded: float | None) -> Limit:
         """The WCET that the bounds rest on."""
@@ -157,8 +149,8 @@ class _Maker:
             outcome = "not seen"
         elif self._provenance == "emulated":
             outcome = "not judged"
-        elif (certain is None or not (certain & undisturbed & (late | over)).any()) and self._stopped(
-            ns, undisturbed, late | over, required, limit, since, stood, cores, queues=kind == "task"
+        elif self._stopped(
+            ns, undisturbed, late | over, required, limit, since, stood, cores, certain, queues=kind == "task"
         ):
             outcome = "cannot be shown"
         elif (late & undisturbed).any():
@@ -255,6 +247,7 @@ class _Maker:
         since: Times | None,
         stood: NDArray[np.float64] | None,
         cores: int,
+        certain: Mask | None,
         *,
         queues: bool,
     ) -> bool:
@@ -265,6 +258,8 @@ class _Maker:
         wrong = wrong & undisturbed
         allowed = min(ns for ns in (required, limit, np.inf) if ns is not None)
         if self._stops is None or not wrong.any() or not np.isfinite(allowed):
+            return False
+        if certain is not None and (certain & wrong).any():
             return False
         # A job that was never served was kept from its core for as long as it had.
         never = ~np.isfinite(ns) if stood is None else stood > 0
