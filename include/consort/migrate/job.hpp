@@ -45,7 +45,11 @@ class Job {
         return left_ ? End::left : End::done;
     }
     // The job is to leave at the safepoint after `others` from here. From any thread.
-    void ask(std::uint32_t others = 0) noexcept { module_->ask(instance_, others); }
+    void ask(std::uint32_t others = 0) noexcept {
+        __atomic_store_n(word(module_->words.others), others, __ATOMIC_RELAXED);
+        std::uint32_t* const request = word(module_->words.request);
+        __atomic_store_n(request, *request + 1, __ATOMIC_RELEASE);
+    }
 
     // How many bytes are live, in a job that was left.
     [[nodiscard]] std::uint32_t live() const noexcept {
@@ -117,7 +121,9 @@ class Job {
             return Refusal::other_layout;
         }
         const Where at = other.where();
-        for (const consort_migrate_range& range : {stack(at), module_->data, frames(at)}) {
+        // Between the data and the frames lies nothing but where the frames end: one copy takes all three.
+        const consort_migrate_range rest{module_->data.at, at.frames_end - module_->data.at};
+        for (const consort_migrate_range& range : {stack(at), rest}) {
             __builtin_memcpy(block(range), other.block(range), range.bytes);
         }
         stand(at);
@@ -130,13 +136,16 @@ class Job {
         std::uint32_t frames_end;
     };
     [[nodiscard]] Where where() const noexcept {
-        Where at{};
-        module_->where(instance_, &at.stack_pointer, &at.frames_end);
-        return at;
+        return {*word(module_->words.stack_pointer), *word(module_->words.frames_end)};
     }
     void stand(const Where& at) noexcept {
-        module_->stand(instance_, at.stack_pointer, at.frames_end);
+        *word(module_->words.stack_pointer) = at.stack_pointer;
+        *word(module_->words.frames_end) = at.frames_end;
+        *word(module_->words.phase) = consort_migrate_returning;
         left_ = true;
+    }
+    [[nodiscard]] std::uint32_t* word(std::uint32_t offset) const noexcept {
+        return reinterpret_cast<std::uint32_t*>(static_cast<unsigned char*>(instance_) + offset);
     }
     [[nodiscard]] consort_migrate_range stack(const Where& at) const noexcept {
         return {at.stack_pointer, module_->stack.at + module_->stack.bytes - at.stack_pointer};

@@ -21,6 +21,26 @@ struct consort_migrate_range {
     uint32_t bytes;
 };
 
+// Offsets [bytes] within the instance of its words of 32 bits, which the program around the step reads and
+// writes itself: a job moves in little more time than its bytes take, so calls would count.
+struct consort_migrate_words {
+    // Of who asks, in any thread. A job is to leave where `request` has changed, after `others` safepoints
+    // more from there; `others` is written first.
+    uint32_t request;
+    uint32_t others;
+    // Of who runs the job.
+    uint32_t phase;          // consort_migrate_phase
+    uint32_t stack_pointer;  // lowest address of the stack that is in use
+    uint32_t frames_end;     // end of what is used of `frames`
+};
+
+// Asyncify's state of a job. A job that was left, or has arrived, returns when it is run.
+enum consort_migrate_phase {
+    consort_migrate_running = 0,
+    consort_migrate_leaving = 1,
+    consort_migrate_returning = 2,
+};
+
 struct consort_migrate_module {
     // Hashes of the instrumented WebAssembly, and of the layout of its memory: equal on all processors.
     uint64_t module_hash;
@@ -35,22 +55,17 @@ struct consort_migrate_module {
     // Accesses outside of the linear memory are not checked but hit pages without access: the instance must
     // end where these begin (consort/linux/guarded.hpp).
     uint32_t guarded;
+    struct consort_migrate_words words;
 
     // Memory and globals as before the first job.
     void (*reset)(void* instance);
     // Begins a job, or goes on with one that was left; a consort_migrate_end.
     uint32_t (*run)(void* instance);
-    // The job is to leave at the safepoint after so many others from here. May be called from elsewhere.
-    void (*ask)(void* instance, uint32_t others);
     // A job that was left does not go on here; another one may begin.
     void (*drop)(void* instance);
     // The bytes [at, at + bytes) of the linear memory; in the opposite order where the processor is
     // big-endian.
     uint8_t* (*memory)(void* instance, uint32_t at, uint32_t bytes);
-    // The lowest address of the stack that is in use, and the end of what is used of `frames`.
-    void (*where)(void* instance, uint32_t* stack_pointer, uint32_t* frames_end);
-    // A job that was left stands in the memory: run() goes on with it.
-    void (*stand)(void* instance, uint32_t stack_pointer, uint32_t frames_end);
 };
 
 // The step cannot go on: an access outside of its memory, a division by zero, a conversion of NaN, or a state

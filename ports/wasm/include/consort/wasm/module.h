@@ -5,14 +5,7 @@
 // CONSORT_FRAMES_AT: the address alone; CONSORT_MODULE_HASH, CONSORT_LAYOUT_HASH.
 #pragma once
 
-// Asyncify's state of a job, in the variable CONSORT_PHASE of the step's C. A job that was left, or has
-// arrived, returns when it is run.
-enum consort_migrate_phase {
-    consort_migrate_running = 0,
-    consort_migrate_leaving = 1,
-    consort_migrate_returning = 2,
-};
-
+// A job's phase is in the variable CONSORT_PHASE of the step's C.
 struct Z_consort_instance_t {
     // Each word has one writer. Those of the asker; `others` is written first.
     uint32_t request;  // counts; unlike `served`: a safepoint has something to do
@@ -86,12 +79,6 @@ static CONSORT_SELDOM uint32_t consort_migrate_run(void* instance) {
     return consort_migrate_left;
 }
 
-static void consort_migrate_ask(void* instance, uint32_t others) {
-    struct Z_consort_instance_t* all = instance;
-    __atomic_store_n(&all->others, others, __ATOMIC_RELAXED);
-    __atomic_store_n(&all->request, all->request + 1, __ATOMIC_RELEASE);
-}
-
 static CONSORT_SELDOM void consort_migrate_drop(void* instance) {
     struct Z_consort_instance_t* all = instance;
     const struct consort_migrate_range stack = CONSORT_STACK;
@@ -104,18 +91,7 @@ static uint8_t* consort_migrate_memory_of(void* instance, uint32_t at, uint32_t 
     return CONSORT_MEMORY_AT(&all->job.w2c_memory, at, bytes);
 }
 
-static void consort_migrate_where(void* instance, uint32_t* stack_pointer, uint32_t* frames_end) {
-    struct Z_consort_instance_t* all = instance;
-    *stack_pointer = all->job.w2c___stack_pointer;
-    *frames_end = i32_load(&all->job.w2c_memory, CONSORT_DESCRIPTION);
-}
-
-static void consort_migrate_stand(void* instance, uint32_t stack_pointer, uint32_t frames_end) {
-    struct Z_consort_instance_t* all = instance;
-    all->job.w2c___stack_pointer = stack_pointer;
-    i32_store(&all->job.w2c_memory, CONSORT_DESCRIPTION, frames_end);
-    all->job.CONSORT_PHASE = consort_migrate_returning;
-}
+#define CONSORT_OFFSET(WORD) offsetof(struct Z_consort_instance_t, WORD)
 
 const struct consort_migrate_module consort_migrate_job = {
     .module_hash = CONSORT_MODULE_HASH,
@@ -130,11 +106,14 @@ const struct consort_migrate_module consort_migrate_job = {
 #if defined(CONSORT_MIGRATE_GUARDED)
     .guarded = 1,
 #endif
+    .words = {.request = CONSORT_OFFSET(request),
+              .others = CONSORT_OFFSET(others),
+              .phase = CONSORT_OFFSET(job.CONSORT_PHASE),
+              .stack_pointer = CONSORT_OFFSET(job.w2c___stack_pointer),
+              .frames_end = CONSORT_OFFSET(job.w2c_memory.data) +
+                            CONSORT_MEMORY_OFFSET(CONSORT_DESCRIPTION, sizeof(uint32_t))},
     .reset = consort_migrate_reset,
     .run = consort_migrate_run,
-    .ask = consort_migrate_ask,
     .drop = consort_migrate_drop,
     .memory = consort_migrate_memory_of,
-    .where = consort_migrate_where,
-    .stand = consort_migrate_stand,
 };

@@ -18,11 +18,12 @@
 // The memory then lies in reverse, so that a load needs no exchange of bytes.
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define WABT_BIG_ENDIAN 1
-#define CONSORT_MEMORY_AT(memory, at, bytes) ((memory)->data + CONSORT_MEMORY_BYTES - (at) - (bytes))
+#define CONSORT_MEMORY_OFFSET(at, bytes) (CONSORT_MEMORY_BYTES - (at) - (bytes))
 #else
 #define WABT_BIG_ENDIAN 0
-#define CONSORT_MEMORY_AT(memory, at, bytes) ((memory)->data + (at))
+#define CONSORT_MEMORY_OFFSET(at, bytes) (at)
 #endif
+#define CONSORT_MEMORY_AT(memory, at, bytes) ((memory)->data + CONSORT_MEMORY_OFFSET(at, bytes))
 
 #include <wasm-rt.h>
 
