@@ -61,6 +61,8 @@ def stream(size: int, least: float) -> Wanted:
 
 
 PAUSE_FLOOR: Key = ("floor", 4, "pause")
+# A word that goes and comes back in one line, as a small message of a Duplex does.
+ONE_LINE_FLOOR: Key = ("floor, one line both ways", 4, "pause")
 
 WANTED: tuple[Wanted, ...] = (
     over_floor("Mailbox", 8, "bare", 1.1, "mailbox_8_over_floor"),
@@ -87,7 +89,13 @@ WANTED: tuple[Wanted, ...] = (
         lambda links: links.get(("copy", 1024, "pause")),
     ),
     over_floor("Duplex", 8, "bare", 1.0, "duplex_8_over_floor"),
-    over_floor("Duplex", 8, "pause", 0.6, "duplex_8_pause_over_floor"),
+    # How much cheaper one line is than two differs between processors.
+    Wanted(
+        "duplex_8_pause_over_floor",
+        "<=",
+        1.1,
+        lambda links, _: over(links.get(("Duplex", 8, "pause")), links.get(ONE_LINE_FLOOR)),
+    ),
     over_floor("Queue", 8, "bare", 1.1, "queue_8_over_floor"),
     stream(8, 3.0),
     stream(48, 1.2),

@@ -95,6 +95,7 @@ def ratios():
         ("copy", 48, "bare"): 1.16,
         ("copy", 1024, "pause"): 2.0,
         ("floor", 4, "pause"): 0.5,
+        ("floor, one line both ways", 4, "pause"): 0.4,
         ("copy", 8, "pause"): 0.45,
         ("Boost.Lockfree spsc_queue", 8, "pause"): 1.5,
         ("iceoryx2-pubsub", 8, "pause"): 5.6,
@@ -145,6 +146,7 @@ def test_goals_have_the_agreed_names_and_say_what_is_not_met():
     assert found["mailbox_8_over_floor"]["raw_copy"] is None, "not measured"
     assert "raw_copy" not in found["boost_over_mailbox"]
     assert found["duplex_8_over_floor"]["met"] is True
+    assert found["duplex_8_pause_over_floor"]["value"] == pytest.approx(0.7 / 0.4), "one line"
     assert found["duplex_8_pause_over_floor"]["met"] is False
     assert found["queue_stream_8_over_boost"]["value"] == pytest.approx(4)
     assert found["queue_stream_48_over_boost"]["met"] is False, "only the same capacity counts"
