@@ -354,10 +354,10 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker, dead: Mask) -
     made = []
     for number, (jobs, bad, longest, having, known, bad_compute, most, answered) in enumerate(columns):
         name, deadline = tasks[number].name, deadlines[number]
-        rows = samples.rows_of(number)
         if jobs and not bad:
             row = make.row_of_right(name, "response", longest, jobs, required=deadline, bound=bounds[number])
         else:
+            rows = samples.rows_of(number)
             ns, quiet = response[rows], ~found.disturbed[rows]
             row = make.row(
                 name,
@@ -378,10 +378,12 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker, dead: Mask) -
         if known and not bad_compute:
             made.append(make.row_of_right(name, "compute", most, known, bound=wcets[number], note=note))
         elif known:
+            rows = samples.rows_of(number)
             mine = rows[computed[rows]]
             ns, undisturbed = executed[mine], ~found.disturbed[mine]
             made.append(make.row(name, "task", "compute", ns, undisturbed, bound=wcets[number], note=note))
         if answered:
+            rows = samples.rows_of(number)
             mine = rows[exchanged[rows]]
             ticks = {field: samples.jobs[field][mine].astype(np.int64) for field in ("sent", "received")}
             ns = samples.ns(ticks["received"] - ticks["sent"] - compute[mine])
@@ -391,10 +393,11 @@ def _of_tasks(samples: Samples, found: Disturbances, make: _Maker, dead: Mask) -
 
 def _worker_was_busy(samples: Samples) -> Mask:
     """Jobs that were not sent to their worker, as that was still at a request that had been given up."""
-    jobs = samples.jobs
-    found: Mask = (jobs["start"] > 0) & (jobs["sent"] == 0) & ((samples.status & STATUS["outputs_held"]) != 0)
-    if not found.any() or "worker_receive" not in (jobs.dtype.names or ()):
-        return np.zeros(jobs.size, dtype=np.bool_)
+    jobs = samples.table
+    found: Mask = (samples.status & STATUS["outputs_held"]) != 0
+    if not found.any() or "worker_receive" not in jobs.names:
+        return np.zeros(samples.size, dtype=np.bool_)
+    found &= (jobs["start"] > 0) & (jobs["sent"] == 0)
     workers = np.array([task.worker or "" for task in samples.system.tasks])[samples.task]
     served = (jobs["worker_receive"] > 0) & (jobs["worker_send"] > 0)
     for worker in np.unique(workers[found]).tolist():
