@@ -98,7 +98,9 @@ class Column:
         return rows if self.absent is None else rows[~self.absent[rows]]
 
     def arrow(self, rows: slice = ALL) -> pa.Array:
-        values, absent = self.part(rows), None if self.absent is None else self.absent[rows]
+        absent = None if self.absent is None else self.absent[rows]
+        # What has no value is not written, so ticks of none need not become nanoseconds.
+        values = self.values[rows] if absent is not None and absent.all() else self.part(rows)
         if self.names is None:
             return _array(values, absent)
         # Positions beyond the list are null: the row belongs to none of the named.

@@ -174,6 +174,8 @@ class RawRun:
         A time stamp of 0 means that the thing did not happen (a job that was never sent) and is no time.
         """
         firsts = [event.tick for event in self.manifest.events if event.tick > 0]
+        if 1 in firsts:
+            return 1  # and no row has an earlier one
         for table in self.tables.values():
             for field in table.spec.fields:
                 if field.kind == "timestamp" and field.unit == "tick":

@@ -25,7 +25,7 @@ from consort.plan.channels import link_of
 from consort.record.ran import NONE, SLICES, STATUS, Ran
 from consort.record.raw import Columns
 from consort.record.summary import rows_by
-from consort.simulate.engine import TIMES, Simulation
+from consort.simulate.engine import ABSENT, TIMES, Simulation
 
 Written = NDArray[np.int64]
 
@@ -108,15 +108,17 @@ def jobs_of(simulation: Simulation) -> Columns:
     counts = ("seq", "status", "preemptions")
     kinds = dict.fromkeys((*TIMES, "compute"), "<u8") | dict.fromkeys(counts, "<u4") | {"task": "<u2"}
     order = _by_release(source)
-    columns = {name: np.empty(source.size, dtype=kind) for name, kind in kinds.items()}
+    columns = {name: np.zeros(source.size, dtype=kind) for name, kind in kinds.items()}
     # As rows without fields they are put in order at once, and a part at a time.
     whole = source.view(np.dtype((np.void, source.dtype.itemsize)))
     for begin in range(0, source.size, _TOGETHER):
         ordered = whole[order[begin : begin + _TOGETHER]].view(source.dtype)
         part = slice(begin, begin + _TOGETHER)
         for field in TIMES:
-            # An instant that did not come is -1 there and 0 here.
-            np.add(ordered[field], FIRST_TICK, out=columns[field][part], casting="unsafe")
+            # An instant that did not come is -1 there and 0 here. Where none came, as without offloaded
+            # tasks, the column takes no memory.
+            if (ordered[field] != ABSENT).any():
+                np.add(ordered[field], FIRST_TICK, out=columns[field][part], casting="unsafe")
         for field in ("compute", *counts, "task"):
             columns[field][part] = ordered[field]
     cores = simulation.prepared.cores
@@ -128,12 +130,11 @@ def jobs_of(simulation: Simulation) -> Columns:
 def _by_release(jobs: NDArray[np.void]) -> NDArray[np.int64]:
     """The order of the engine's rows by release, and by task where several are released at once."""
     release, task = np.ascontiguousarray(jobs["release"]), np.ascontiguousarray(jobs["task"])
+    tasks = int(task.max(initial=0)) + 1
+    if int(release.max(initial=0)) >= NEVER // tasks - 1:
+        return np.lexsort((task, release))
     # They come nearly so, and what is nearly in order is soon put there.
-    order = np.argsort(release, kind="stable")
-    release, task = release[order], task[order].astype(np.int64)
-    instant = np.append(0, np.cumsum(release[1:] != release[:-1]))[: task.size]
-    key = instant * (int(task.max(initial=0)) + 1) + task
-    return order[np.argsort(key, kind="stable")]
+    return np.argsort(release * tasks + task, kind="stable")
 
 
 def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np.void]:

@@ -32,6 +32,7 @@ from consort.simulate.call import check_effort
 from consort.simulate.chains import measure_chains
 from consort.simulate.engine import explore_offsets, simulate
 from consort.simulate.outcome import BoundExceeded, simulate_against_bounds
+from consort.simulate.recording import _by_release
 from effort import examples
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
@@ -729,3 +730,9 @@ class TestEffort:
         with pytest.raises(BadInput, match="jobs and slots would be simulated"):
             check_effort([plan_of(system)], 10**12 * US, 1, "shorten it")
         check_effort([plan_of(system)], 1000 * US, 1, "shorten it")
+
+
+@given(st.lists(st.tuples(st.integers(0, 3) | st.integers(2**62 - 2, 2**63 - 2), st.integers(0, 2**16 - 1))))
+def test_jobs_are_ordered_by_release_and_then_by_task(some: list[tuple[int, int]]) -> None:
+    jobs = np.array(some, dtype=[("release", "<i8"), ("task", "<u2")])
+    assert _by_release(jobs).tolist() == sorted(range(len(some)), key=lambda n: (some[n], n))
