@@ -33,7 +33,8 @@ struct In { std::uint32_t how; };
 struct State { std::uint32_t jobs; std::int32_t kept[4]; };
 struct Out { std::uint32_t jobs; };
 struct Seen { std::uint32_t jobs; };
-inline std::int32_t read_null(const std::int32_t* from) { return *from; }  // the null line
+// In its place in the caller, compilers give the read the caller's line.
+[[gnu::noinline]] inline std::int32_t read_null(const std::int32_t* from) { return *from; }  // the null line
 inline void step(const In& in, State& state, Out& out) {
     const std::int32_t* volatile nowhere = nullptr;
     std::int32_t local[4] = {1, 2, 3, 4};
@@ -238,7 +239,8 @@ struct Nothing {};
 struct Measured { std::uint32_t value; };
 struct State { std::uint32_t steps; std::int32_t kept; };
 inline void plant(const Nothing&, State& state, Measured& out) { out.value = ++state.steps; }
-inline std::int32_t read_null(const std::int32_t* from) { return *from; }  // the null line
+// In its place in the caller, compilers give the read the caller's line.
+[[gnu::noinline]] inline std::int32_t read_null(const std::int32_t* from) { return *from; }  // the null line
 inline void step(const Measured& in, State& state, Nothing&) {
     const std::int32_t* volatile nowhere = nullptr;
     if (in.value >= 25) { state.kept = read_null(nowhere); }
