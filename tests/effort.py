@@ -11,6 +11,8 @@ FEWEST = 20
 # Seconds after which a process is taken to hang: far longer than anything takes on a machine that is busy. No
 # test may pass or fail by how long something took. tests/CMakeLists.txt reads this line.
 PATIENCE = 300
+# Exit statuses of a run on this machine: it held, it did not, the machine disturbed too much.
+VERDICTS = (0, 1, 4)
 
 
 def examples(number: int) -> int:

@@ -18,10 +18,11 @@ import pytest
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.runtime import Process, runtime_folder
 from consort.plan import Plan
+from consort.record import Ran as PlanThatRan
 from consort.record.store import list_runs
 from consort.report.live import live_data, live_lines
 from consort.run.live import Announcement, SummaryReader, live_run, live_runs, page_bytes
-from effort import PATIENCE
+from effort import PATIENCE, VERDICTS
 from made_plan import made_plan
 from run_support import CONSORT, LOCAL, both, consort, describe, wait_for
 
@@ -46,7 +47,7 @@ def watched_run(description: Path, keys: list[str], *look: str) -> subprocess.Co
         wait_for("the watcher looks", listing.is_dir)
         only = [word for key in keys for word in ("--only", key)]
         ended = consort("run", description, "--ordinary", "--json", *only)
-        assert ended.returncode in (0, 1), ended.stderr
+        assert ended.returncode in VERDICTS, ended.stderr
         said, errors = watcher.communicate(timeout=PATIENCE)
     finally:
         watcher.kill()
@@ -145,7 +146,7 @@ def test_a_run_nobody_can_find_runs_and_says_so(tmp_path: Path, own_runtime_fold
     own_runtime_folder.chmod(0o755)
     description = describe(tmp_path / "d", both(**LOCAL), iterations=30)
     ended = consort("run", description, "--ordinary", "--only", "local-off", "--json")
-    assert ended.returncode in (0, 1), ended.stderr
+    assert ended.returncode in VERDICTS, ended.stderr
     (recorded,) = list_runs(runs)
     notes = recorded.configurations[0]["realtime"]["notes"]
     assert any(note.startswith("consort watch cannot find this run") for note in notes)
@@ -282,9 +283,10 @@ def test_long_names_and_large_figures_fit_80_columns() -> None:
     for time_of in ("response", "lateness", "start"):
         row |= {f"{time_of}_{which}_ns": 3_600 * 10**9 for which in ("last", "max", "median")}
     core = dict.fromkeys(("disturbed", "disturbed_longest_ns", "throttled", "deaths", "records_lost"), 10**12)
-    facts = {"name": name, "core": name, "worker": name, "period_ns": 1, "deadline_ns": 10**12}
-    configuration = {"key": "k", "title": "t", "duration_ns": 10**12, "tasks": [facts], "cores": [name]}
+    facts = {"core": name, "worker": name, "period_ns": 1, "deadline_ns": 10**12}
+    ran = PlanThatRan.of(made_plan({name: facts}), {"duration_ns": 10**12})
+    configuration = {"key": "k", "title": "t"}
     head = {"elapsed_ns": 10**13, "records_lost": 3, "blocks_corrupt": 2}
-    lines = live_lines(live_data("run", configuration, "running", head, [row], [core]))
+    lines = live_lines(live_data("run", configuration, ran, "running", head, [row], [core]))
     assert all(len(line) <= 80 for line in lines if name not in line), lines
     assert sum("3 records found no room" in line for line in lines) == 1
