@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from consort.record.ran import STATUS
-from effort import PATIENCE, examples
+from effort import PATIENCE, VERDICTS, examples
 from ruamel.yaml import YAML
 
 pytestmark = pytest.mark.realtime
@@ -115,7 +115,7 @@ def runs(file: Path, *arguments: str) -> dict[str, tuple[list[float], int]]:
         text=True,
         timeout=PATIENCE,
     )
-    assert done.returncode in (0, 1), done.stderr
+    assert done.returncode in VERDICTS, done.stderr
     data = json.loads(done.stdout)
     found = {}
     for configuration in data["configurations"]:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from effort import PATIENCE, needs_own_time
+from effort import PATIENCE, VERDICTS, needs_own_time
 
 ROOT = Path(__file__).parents[3]
 PAGES = [
@@ -43,8 +43,6 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 RUN = re.compile(r"\d{8}T\d{6}Z-[\w-]+-[0-9a-f]{4}")
-# The system held, did not hold, or the machine disturbed too much.
-VERDICTS = (0, 1, 4)
 
 
 @dataclass(frozen=True)
