@@ -201,7 +201,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # Only the process that collects the results of the processes that share the tests does this.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Unsteady(ROOT / "build" / "tests" / "unsteady.txt"))
-        config.pluginmanager.register(costs.Recorder())
+        # The runner's own run of all tests, and no other after it.
+        if file := os.environ.get("CONSORT_COSTS"):
+            config.pluginmanager.register(costs.Recorder(Path(file)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -16,7 +16,11 @@ LIST = Path(__file__).with_name("costly.txt")
 # A test is costly that takes as long [s]. Where its set-up does, all tests of its file are: they share it.
 COSTLY_S = 1.0
 COSTLY = frozenset(LIST.read_text(encoding="utf-8").splitlines())
-FOUND = LIST.parents[1] / "build" / "tests" / "costs.json"
+
+
+def found(tier: str) -> Path:
+    """Where tools/run_tests.py keeps how long the tests of a tier took."""
+    return LIST.parents[1] / "build" / "tests" / f"costs-{tier}.json"
 
 
 def names(nodeid: str) -> tuple[str, str]:
@@ -25,9 +29,10 @@ def names(nodeid: str) -> tuple[str, str]:
 
 
 class Recorder:
-    """Keeps how long [s] the set-up and the call of each test took."""
+    """Keeps in a file how long [s] the set-up and the call of each test took."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: Path) -> None:
+        self.file = file
         self.took: dict[str, dict[str, float]] = defaultdict(dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -35,8 +40,7 @@ class Recorder:
             self.took[report.nodeid][report.when] = report.duration
 
     def pytest_sessionfinish(self) -> None:
-        FOUND.parent.mkdir(parents=True, exist_ok=True)
-        FOUND.write_text(json.dumps(self.took), encoding="utf-8")
+        self.file.write_text(json.dumps(self.took), encoding="utf-8")
 
 
 def costly(took: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -51,7 +55,7 @@ def costly(took: Mapping[str, Mapping[str, float]]) -> list[str]:
     return sorted(files | tests)
 
 
-def write() -> None:
-    """Lists what the last run of all tests found costly."""
-    found = costly(json.loads(FOUND.read_text(encoding="utf-8")))
-    LIST.write_text("".join(f"{name}\n" for name in found), encoding="utf-8")
+def write(file: Path) -> None:
+    """Lists what is costly of the tests whose times are in the file."""
+    listed = costly(json.loads(file.read_text(encoding="utf-8")))
+    LIST.write_text("".join(f"{name}\n" for name in listed), encoding="utf-8")

@@ -4,6 +4,7 @@
 A stage that fails does not end the run: all failures stand together at the end; the logs are in build/tests.
 Exit status 0 when all passed, 1 when a stage failed, 2 for a wrong command line, 3 when the set-up failed (no
 network, no package): that is the machine's, and no test is called red for it. tests/README.md has the tiers.
+A stage of `slow` that passed is not run again while the committed tree is the same.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ LOGS = ROOT / "build" / "tests"
 TIMES = ROOT / "build" / "test-times.json"
 SAMPLE = ROOT / "tests" / "sample"
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
+PASSED = LOGS / "passed.json"
 # CTest ends a test that hangs after PATIENCE; its stacks are taken before.
 HANGS_AFTER_S = PATIENCE - 20
 SETUP_TRIES = 3
-# How often `make test-slow` runs the tests of real time beside each load.
+# How often `make test-slow` runs the tests of real time beside each load, and how often in one stage.
 REPEATED = 30
+AT_ONCE = 5
 ENVIRONMENT_LACKS = 3
 
 
@@ -81,7 +84,7 @@ class Ended:
     cpu_s: float
 
 
-def run(stage: Stage, hangs: bool) -> Ended:
+def run(stage: Stage) -> Ended:
     """Runs the commands of a stage into its log; the status is that of the first that fails, or 0."""
     stage.log.unlink(missing_ok=True)
     for result in stage.results:
@@ -90,7 +93,7 @@ def run(stage: Stage, hangs: bool) -> Ended:
     try:
         spent = 0.0
         for command in stage.commands:
-            ended = _ended(stage, command, hangs)
+            ended = _ended(stage, command)
             spent += ended.cpu_s
             if ended.status:
                 return Ended(ended.status, spent)
@@ -101,7 +104,7 @@ def run(stage: Stage, hangs: bool) -> Ended:
             beside.wait()
 
 
-def _ended(stage: Stage, command: list[str], hangs: bool) -> Ended:
+def _ended(stage: Stage, command: list[str]) -> Ended:
     """Runs one command of a stage to its end."""
     with stage.log.open("ab") as out:
         started = subprocess.Popen(
@@ -113,7 +116,8 @@ def _ended(stage: Stage, command: list[str], hangs: bool) -> Ended:
             stderr=subprocess.STDOUT,
         )
         ended = threading.Event()
-        if hangs:
+        # A compiler that is old does not hang: the machine is busy.
+        if "ctest" in command:
             watched = (started.pid, stage.log, ended)
             threading.Thread(target=dump_hanging, args=watched, daemon=True).start()
         try:
@@ -137,7 +141,7 @@ def set_up(steps: Sequence[tuple[str, list[str]]]) -> None:
         for attempt in range(1, SETUP_TRIES + 1):
             stage = Stage(f"set-up {name}", [command])
             begun = time.monotonic()
-            if run(stage, hangs=False).status == 0:
+            if run(stage).status == 0:
                 said = tail(stage.log, 3)
                 if said:
                     print(said)
@@ -200,16 +204,18 @@ def python(tier: str) -> Stage:
     result = LOGS / "test-python.xml"
     command = [str(PYTHON), "-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
     command += ["--no-loadscope-reorder", "--tier", tier, "--durations=15", f"--junitxml={result}"]
-    thorough = {"CONSORT_THOROUGH": "1"} if tier == "slow" else {}
-    return Stage("python", [command], [result], thorough, shown=2)
+    environment = {"CONSORT_COSTS": str(costs.found(tier))}
+    if tier == "slow":
+        environment["CONSORT_THOROUGH"] = "1"
+    return Stage("python", [command], [result], environment, shown=2)
 
 
-def real_time(load: int) -> Stage:
-    """The tests of real time again and again, beside busy loops."""
+def real_time(load: int, first: int) -> Stage:
+    """The tests of real time some times over, beside busy loops."""
     command = [str(PYTHON), "-m", "pytest", "-q", "-m", "realtime and not slow"]
-    repeated = [[*command, f"--junitxml={LOGS}/test-load{load}-{n}.xml"] for n in range(REPEATED)]
-    results = [LOGS / f"test-load{load}-{n}.xml" for n in range(REPEATED)]
-    return Stage(f"load {load}", repeated, results, load=load)
+    results = [LOGS / f"test-load{load}-{n}.xml" for n in range(first, first + AT_ONCE)]
+    repeated = [[*command, f"--junitxml={result}"] for result in results]
+    return Stage(f"load {load} #{first}", repeated, results, load=load)
 
 
 def skips(stages: Sequence[Stage]) -> Stage:
@@ -230,7 +236,7 @@ def stages_of(tier: str) -> list[tuple[Stage, ...]]:
     else:
         alone = [Stage("lint", [["tools/lint.sh"]]), cpp("gcc"), cpp("clang"), cpp("asan"), cpp("tsan")]
         alone += [python("slow"), Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
-        alone += [real_time(load) for load in (0, 4, 12)]
+        alone += [real_time(load, first) for load in (0, 4, 12) for first in range(0, REPEATED, AT_ONCE)]
         made = [(stage,) for stage in alone]
     return [*made, (skips([stage for together in made for stage in together]),)]
 
@@ -240,13 +246,30 @@ def run_stages(stages: Sequence[tuple[Stage, ...]]) -> Iterator[tuple[Stage, End
 
     def timed(stage: Stage) -> tuple[Ended, float]:
         started = time.monotonic()
-        return run(stage, hangs=stage.name.startswith("cpp")), time.monotonic() - started
+        return run(stage), time.monotonic() - started
 
     for together in stages:
         print(f"== {' beside '.join(stage.name for stage in together)}", flush=True)
         with ThreadPoolExecutor(len(together)) as pool:
             for stage, (ended, took) in zip(together, pool.map(timed, together), strict=True):
                 yield stage, ended, took
+
+
+def committed() -> str | None:
+    """The hash of the tree; None where it has changes that are not committed."""
+
+    def git(*words: str) -> str | None:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    return git("rev-parse", "HEAD^{tree}") if git("status", "--porcelain") == "" else None
+
+
+def passed_of(tree: str | None) -> list[str]:
+    """The stages of `make test-slow` that passed of this tree."""
+    kept = json.loads(PASSED.read_text(encoding="utf-8")) if PASSED.exists() else {}
+    stages: list[str] = kept["stages"] if tree is not None and kept.get("tree") == tree else []
+    return stages
 
 
 def setup_of(tier: str) -> list[tuple[str, list[str]]]:
@@ -268,8 +291,11 @@ def main() -> None:
     # With it, each command that a test runs would compile the package anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     LOGS.mkdir(parents=True, exist_ok=True)
+    tree = committed() if tier == "slow" else None
+    passed_before = passed_of(tree)
     found = LOGS / "unsteady.txt"
-    found.unlink(missing_ok=True)
+    if not passed_before:
+        found.unlink(missing_ok=True)
     begun = time.monotonic()
     set_up(setup_of(tier))
     last = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
@@ -278,7 +304,10 @@ def main() -> None:
     times = {"set-up": time.monotonic() - begun}
     print(f"set-up: {times['set-up']:.0f} s", flush=True)
     total = [0, 0, 0]
-    for stage, ended, took in run_stages(stages_of(tier)):
+    if passed_before:
+        print(f"passed before, of the same tree: {', '.join(passed_before)}", flush=True)
+    left = [tuple(each for each in beside if each.name not in passed_before) for beside in stages_of(tier)]
+    for stage, ended, took in run_stages([beside for beside in left if beside]):
         times[stage.name] = took
         passed, failed, skipped, names = cases(stage.results)
         total = [a + b for a, b in zip(total, (passed, failed, skipped), strict=True)]
@@ -290,13 +319,17 @@ def main() -> None:
             ]
         else:
             print(tail(stage.log, stage.shown))
+            # The stage of skips reads what all others wrote.
+            if tree is not None and stage.name != "skips":
+                passed_before.append(stage.name)
+                PASSED.write_text(json.dumps({"tree": tree, "stages": passed_before}), encoding="utf-8")
         before = f"{last[stage.name]:.0f} s before" if stage.name in last else "the first here"
         print(f"   {took:.0f} s ({before}), {ended.cpu_s:.0f} s of CPU", flush=True)
         table.append((stage.name, "passed" if good else "FAILED", took, ended.cpu_s))
     if tier == "slow" and not failures:
         number = int(SAMPLE.read_text(encoding="ascii"))
         SAMPLE.write_text(f"{number + 1}\n", encoding="ascii")
-        costs.write()
+        costs.write(costs.found(tier))
         print(f"tests/sample is {number + 1} now: commit it and tests/costly.txt; make test runs other tests")
     if not failures:
         TIMES.write_text(json.dumps(last | times, indent=1), encoding="utf-8")

@@ -3,16 +3,42 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import costs
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """tools/run_tests.py, with a set-up of nothing, and files of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import run_tests
+
+    (tmp_path / "sample").write_text("7\n", encoding="ascii")
+    for name, value in {
+        "ROOT": tmp_path,
+        "LOGS": tmp_path / "logs",
+        "TIMES": tmp_path / "times.json",
+        "SAMPLE": tmp_path / "sample",
+        "PASSED": tmp_path / "passed.json",
+        "setup_of": lambda _: [],
+        "committed": lambda: "a tree",
+    }.items():
+        monkeypatch.setattr(run_tests, name, value)
+    monkeypatch.setattr(costs, "found", lambda _: tmp_path / "costs.json")
+    monkeypatch.setattr(costs, "LIST", tmp_path / "costly.txt")
+    monkeypatch.setattr(sys, "argv", ["run_tests.py", "slow"])
+    return run_tests
 
 
 def ignored() -> set[int]:
@@ -77,3 +103,48 @@ def test_a_costly_set_up_makes_its_file_costly_and_a_costly_call_its_test() -> N
 def test_what_is_listed_as_costly_is_there() -> None:
     files = {costs.names(name)[0] for name in costs.COSTLY}
     assert [file for file in sorted(files) if not (ROOT / file).is_file()] == []
+
+
+def test_a_run_of_hours_goes_on_where_it_ended(
+    runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran, gate = tmp_path / "ran", tmp_path / "gate"
+
+    def stages(_tier: str) -> list[tuple[object, ...]]:
+        first = runner.Stage("first", [["sh", "-c", f"echo first >> {ran}"]])
+        second = runner.Stage("second", [["sh", "-c", f"echo second >> {ran}; test -e {gate}"]])
+        return [(first,), (second,)]
+
+    def run() -> tuple[int, list[str]]:
+        ran.write_text("", encoding="ascii")
+        with pytest.raises(SystemExit) as ended:
+            runner.main()
+        return int(str(ended.value.code)), ran.read_text(encoding="ascii").split()
+
+    monkeypatch.setattr(runner, "stages_of", stages)
+    costs.found("slow").write_text(json.dumps({"a.py::test_a": {"call": 2.0}}), encoding="utf-8")
+    assert run() == (1, ["first", "second"])
+    assert runner.SAMPLE.read_text(encoding="ascii") == "7\n" and not costs.LIST.exists()
+    assert run() == (1, ["second"])
+    monkeypatch.setattr(runner, "committed", lambda: "another")
+    assert run() == (1, ["first", "second"])
+    # Changes that are not committed: nothing is known of what passed.
+    monkeypatch.setattr(runner, "committed", lambda: None)
+    assert run() == (1, ["first", "second"])
+    monkeypatch.setattr(runner, "committed", lambda: "another")
+    gate.touch()
+    assert run() == (0, ["second"])
+    assert runner.SAMPLE.read_text(encoding="ascii") == "8\n"
+    assert costs.LIST.read_text(encoding="utf-8") == "a.py::test_a\n"
+
+
+def test_no_run_but_that_of_all_tests_says_what_is_costly(runner: ModuleType) -> None:
+    """The tests of real time, which follow, leave its times as they are."""
+    recording = [
+        stage.name
+        for beside in runner.stages_of("slow")
+        for stage in beside
+        if "CONSORT_COSTS" in stage.environment
+    ]
+    assert recording == ["python"]
+    assert len({stage.name for beside in runner.stages_of("slow") for stage in beside}) > 20
