@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds for a board go through ccache where there is one, and are the same where there is none."""
+"""Builds go through ccache where there is one, and are the same where there is none."""
 
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from consort.base.errors import BadInput
 from consort.board.image import build
 
+ROOT = Path(__file__).resolve().parents[3]
 LOG = 'echo "$@" >> {log}; exec "$@"'
 
 
@@ -54,3 +56,20 @@ def test_a_ccache_that_cannot_work_is_left_out(tmp_path: Path, monkeypatch: pyte
 def test_an_error_of_the_compiler_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput, match=r"does not build: .*words"):
         built(tmp_path, monkeypatch, "wrong", "echo 'error: words' >&2; exit 1")
+
+
+def test_the_engine_counts_in_another_clone(tmp_path: Path) -> None:
+    """It includes from the clone's environment too, which stands beside its folder."""
+    clone = tmp_path / "clone"
+    (clone / "engine").mkdir(parents=True)
+    shutil.copytree(ROOT / "cmake", clone / "cmake")
+    script = tmp_path / "script.cmake"
+    script.write_text(
+        f"set(CONSORT_CCACHE ccache)\ninclude({clone}/engine/../cmake/ccache.cmake)\n"
+        'message("${CMAKE_CXX_COMPILER_LAUNCHER}")\n',
+        encoding="utf-8",
+    )
+    said = subprocess.run(
+        ["cmake", "-P", str(script)], cwd=clone / "engine", check=True, capture_output=True, text=True
+    ).stderr
+    assert f"CCACHE_BASEDIR={clone};" in said
