@@ -46,6 +46,7 @@ Measures what this machine costs a real-time application; prints one JSON object
   --lengths N       list so many of its gaps, the longest, of each cause (default 0)
   --priority P      of SCHED_FIFO, 2 to 98 (default 80)
   --ordinary        stay in the ordinary scheduling class
+  --parent PID      end with this process, which started it
   --deep-idle       do not ask the kernel to keep the processors out of deep idle states
 
 example: consort-probe --measure wakeup,busy --seconds 2
@@ -106,6 +107,10 @@ int run(const Options& given) {
     if (given.given("--help")) {
         std::fputs(help, stdout);
         return good;
+    }
+    if (given.given("--parent") &&
+        !die_with_parent(static_cast<pid_t>(given.number("--parent", 0.0, 1.0, 4'194'304.0)))) {
+        throw std::runtime_error("the process that started it has ended");
     }
     const std::set<std::string> parts = parse_parts(given.text("--measure", listed(",")));
     const auto wanted = [&](const char* part) { return parts.count(part) != 0; };
@@ -205,7 +210,7 @@ int main(int argc, char** argv) {
     return run_program("consort-probe", [&] {
         return run(Options(argc, argv,
                            {"--measure", "--cpus", "--seconds", "--samples", "--interval-us", "--memory-mib",
-                            "--gap-us", "--lengths", "--priority"},
+                            "--gap-us", "--lengths", "--priority", "--parent"},
                            {"--ordinary", "--deep-idle", "--help"}));
     });
 }

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +105,42 @@ def stop_if_asked() -> None:
     """Raises SystemExit if a signal has asked this process to stop."""
     if _asked:
         raise SystemExit(128 + _asked[0])
+
+
+# After so long somebody else's stop of a program is ended [s].
+STOPPED_S = 2.0
+
+
+class Continuer:
+    """Continues a program that was stopped (SIGSTOP): whoever did it may be gone, and it would be waited for.
+
+    A stop from the terminal stops this process, too.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._since: float | None = None
+        self.times = 0
+
+    def look(self) -> None:
+        if _state(self._pid) != "T":
+            self._since = None
+            return
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        if now - self._since >= STOPPED_S:
+            self.times += 1
+            self._since = None
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGCONT)
+
+
+def _state(pid: int) -> str:
+    """The state of a process, as /proc has it; T: stopped. Empty where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except (OSError, IndexError, UnicodeDecodeError):
+        return ""
 
 
 # How long nothing may move [s], where nothing else is said.

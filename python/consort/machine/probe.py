@@ -9,20 +9,82 @@ because an interruption is not the operation's cost; the file says how many ther
 from __future__ import annotations
 
 import json
+import os
 import platform as host
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from consort.base.environment import show_cpus
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.toolchain.compiler import tool
+from consort.base.waiting import Continuer, stop_if_asked
 from consort.model.platform import find_platform, load_platform
 from consort.model.quantities import DataRate, Duration, Size
 
 _PARTS = ("wakeup", "busy", "switch", "memory", "exchange", "signal")
+
+
+class Probe:
+    """The program that measures, at work; it ends with the block, and with this process.
+
+    `options`: what else the program is given; the others are those of `measure`.
+    """
+
+    def __init__(
+        self,
+        cpus: Sequence[int],
+        *,
+        seconds: float = 1.0,
+        samples: int = 20_000,
+        parts: Sequence[str] = _PARTS,
+        options: Sequence[str] = (),
+    ) -> None:
+        self._command = [str(tool("probe")), "--measure", ",".join(parts), "--cpus", show_cpus(cpus)]
+        self._command += ["--seconds", str(seconds), "--samples", str(samples), *options]
+
+    def __enter__(self) -> Probe:
+        # Files, because who waits for several reads none of them before its end.
+        self._said, self._words = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [*self._command, "--parent", str(os.getpid())], stdout=self._said, stderr=self._words
+        )
+        self._stops = Continuer(self._process.pid)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._said.close()
+        self._words.close()
+
+    def ended(self, within_s: float) -> bool:
+        """True once the program has ended, which is waited for so long."""
+        stop_if_asked()
+        self._stops.look()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(within_s)
+        return self._process.returncode is not None
+
+    def report(self) -> dict[str, Any]:
+        """What the program found, once it has ended."""
+        status = self._process.wait()
+        self._words.seek(0)
+        words = self._words.read().decode(errors="replace").strip()
+        if status == 2:
+            raise BadInput(words.removeprefix("consort-probe: "))
+        if status != 0:
+            killed = signal.Signals(-status).name if status < 0 else ""
+            raise EnvironmentLacks(
+                f"measuring failed: {words or killed}", "see what the program says, or use fewer CPUs"
+            )
+        self._said.seek(0)
+        report: dict[str, Any] = json.load(self._said)
+        return report
 
 
 def measure(
@@ -31,27 +93,16 @@ def measure(
     seconds: float = 1.0,
     samples: int = 20_000,
     parts: Sequence[str] = _PARTS,
-    options: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The program's report, times in picoseconds; blocks for some seconds and each pair of `cpus`.
 
-    `seconds`: length of each series limited by time; `samples`: number of samples of each other one;
-    `options`: what else the program is given.
+    `seconds`: length of each series limited by time; `samples`: number of samples of each other one.
     Raises BadInput for CPUs that cannot be used, EnvironmentLacks where the machine or the program fails.
     """
-    command = [str(tool("probe")), "--measure", ",".join(parts), "--cpus", show_cpus(cpus)]
-    command += ["--seconds", str(seconds), "--samples", str(samples), *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode == 2:
-        raise BadInput(done.stderr.strip().removeprefix("consort-probe: "))
-    if done.returncode != 0:
-        killed = signal.Signals(-done.returncode).name if done.returncode < 0 else ""
-        raise EnvironmentLacks(
-            f"measuring failed: {done.stderr.strip() or killed}",
-            "see what the program says, or use fewer CPUs",
-        )
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
+    with Probe(cpus, seconds=seconds, samples=samples, parts=parts) as probe:
+        while not probe.ended(0.2):
+            pass
+        return probe.report()
 
 
 BASE = "linux-host"

@@ -11,19 +11,18 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.base.waiting import Progress, stop_if_asked
+from consort.base.waiting import STOPPED_S, Continuer, Progress, stop_if_asked
 from consort.judge.disturbance import INTERRUPT, PREEMPTED, THROTTLED
 from consort.judge.stops import Stops, stops_of
 from consort.machine.prepare import Prepared, prepared
-from consort.machine.probe import measure
+from consort.machine.probe import Probe
 from consort.plan import Plan
 from consort.record.ran import write_plan
 from consort.record.raw import MANIFEST
@@ -67,42 +66,6 @@ def findings_in(words: str) -> tuple[list[str], str]:
         elif not _REPORT.match(line):
             rest.append(line)
     return list(dict.fromkeys(findings)), "\n".join(rest).strip()
-
-
-# After so long somebody else's stop of a program is ended [s].
-STOPPED_S = 2.0
-
-
-class Continuer:
-    """Continues a program that was stopped (SIGSTOP): whoever did it may be gone, and it would be waited for.
-
-    A stop from the terminal stops this process, too.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._since: float | None = None
-        self.times = 0
-
-    def look(self) -> None:
-        if _state(self._pid) != "T":
-            self._since = None
-            return
-        now = time.monotonic()
-        self._since = now if self._since is None else self._since
-        if now - self._since >= STOPPED_S:
-            self.times += 1
-            self._since = None
-            with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGCONT)
-
-
-def _state(pid: int) -> str:
-    """The state of a process, as /proc has it; T: stopped. Empty where it has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except (OSError, IndexError, UnicodeDecodeError):
-        return ""
 
 
 def signal_words(number: int) -> str:
@@ -287,17 +250,17 @@ def watch(cpus: Sequence[int], under_way_s: float, progress: Progress, *, realti
     options = ["--gap-us", str(GAP_US), "--lengths", str(LISTED), *([] if realtime else ["--ordinary"])]
     seconds = min(LONGEST, max(under_way_s, SHORTEST))
 
-    def alone(cpu: int) -> Any:
-        return measure([cpu], seconds=seconds, parts=("busy",), options=options)["busy"][0]
-
     began = time.monotonic()
     try:
-        with ThreadPoolExecutor(len(cpus)) as together:
-            watching = [together.submit(alone, cpu) for cpu in cpus]
-            while wait(watching, timeout=0.2).not_done:
-                share = min(1.0, (time.monotonic() - began) / seconds)
-                progress("times were too long: watching what stops the CPUs", share)
-            reports = [one.result() for one in watching]
-            return stops_of(dict(zip(cpus, reports, strict=True)))
+        with ExitStack() as together:
+            probes = {
+                cpu: together.enter_context(Probe([cpu], seconds=seconds, parts=("busy",), options=options))
+                for cpu in cpus
+            }
+            for probe in probes.values():
+                while not probe.ended(0.2):
+                    share = min(1.0, (time.monotonic() - began) / seconds)
+                    progress("times were too long: watching what stops the CPUs", share)
+            return stops_of({cpu: probe.report()["busy"][0] for cpu, probe in probes.items()})
     except (BadInput, EnvironmentLacks):
         return None

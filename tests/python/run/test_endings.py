@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from broken_support import AT, broken, system
+from consort.base.waiting import Continuer
 from consort.model import load_system
 from consort.run import prepare
 from consort.run.collect import ReplayFails, expected_outputs
-from consort.run.process import Continuer
 from run_support import Process, Ran, processes, ran, silent, wait_for
 
 # In virtual time: which task breaks how, and the words for it.

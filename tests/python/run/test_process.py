@@ -6,9 +6,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from effort import PATIENCE
+from run_support import wait_for
 
 # The exception comes in a finalizer, which drops it and goes on.
 SWALLOWED = """
@@ -39,3 +41,42 @@ def test_a_signal_whose_exception_is_lost_ends_the_next_wait(number: signal.Sign
     assert done.stdout == "still here\n"
     assert done.stderr == ""
     assert done.returncode == 128 + number
+
+
+WATCHES = """
+import sys
+from pathlib import Path
+from consort.base.environment import usable_cpus
+from consort.base.waiting import signals_to_exceptions
+from consort.run import process
+
+signals_to_exceptions()
+process.LONGEST = 3000.0
+progress = lambda _what, _share: print("watching", flush=True)
+process.watch(usable_cpus()[:2], 3000.0, progress, realtime=False)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_what_watches_the_cpus_ends_with_the_run(number: signal.Signals) -> None:
+    """It would spin on, and with SIGTERM the run would wait for it."""
+    command = [sys.executable, "-c", WATCHES]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"watching\n"
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        probes = [int(pid) for pid in children.read_text(encoding="ascii").split()]
+        assert probes
+        began = [started(pid) for pid in probes]
+        process.send_signal(number)
+        process.wait(timeout=PATIENCE)
+    for pid, start in zip(probes, began, strict=True):
+        wait_for(f"the end of probe {pid}", lambda pid=pid, start=start: started(pid) != start)
+
+
+def started(pid: int) -> str:
+    """When a process was started, which tells it from a later one of its number; empty once it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
