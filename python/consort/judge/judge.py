@@ -85,7 +85,7 @@ _NOT_ITS_OWN = STATUS["outputs_held"] | STATUS["unserved"] | STATUS["aborted"]
 
 
 def judge(
-    record: RawRun,
+    record: RawRun | Samples,
     bounds: Bounds | None = None,
     *,
     expected: Mapping[str, Expected] | None = None,
@@ -94,7 +94,7 @@ def judge(
     undecided_above: float = UNDECIDED_ABOVE,
     stops: Stops | None = None,
 ) -> Verdict:
-    """Judges one configuration of a run.
+    """Judges one configuration of a run: its record, or the samples of it where that is judged again.
 
     `bounds` are in the system's own time: with a time scale they are stretched. `expected`: for a task its
     expected outputs. `expected_events` names events (worker-died) that were provoked. `environment`: that of
@@ -110,9 +110,9 @@ def judge(
     time counts nothing for a figure that nobody gave. Raises BadInput where the recording does not describe
     its tasks, or has no table `jobs`.
     """
-    samples = Samples.of(record)
+    samples = record if isinstance(record, Samples) else Samples.of(record)
     limits = bounds or Bounds()
-    provenance = record.manifest.clock.provenance
+    provenance = samples.record.manifest.clock.provenance
     if environment is None and provenance == "measured":
         environment = {**throttling(), "hypervisor": under_hypervisor(), "machine": platform.machine()}
     # Only a machine interrupts a job.

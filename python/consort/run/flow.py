@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -237,7 +236,7 @@ def _add_modes(
     entered = stays_of(whole)
     stays = entered or [modes.before_the_start(whole)]
     expected = _expected(prepared, recording, problems) if entered else {}
-    found: list[Recorded] = []
+    parts: dict[str, _Judged] = {}
     for mode, raw in in_modes(whole, stays, modes.plans.modes):
         plan = modes.plans.modes[mode]
         if not raw.tables[JOBS].rows.size and not _due(raw) and mode != modes.start:
@@ -247,14 +246,18 @@ def _add_modes(
         done = [name for place, name in enumerate(plan.tasks) if f"outputs-{place}" in raw.tables]
         here = {name: outputs for name, outputs in expected.items() if name in done}
         bounds = bounds_of(plan) if whole.manifest.clock.provenance != "emulated" else None
-        verdict = _judge(recording, raw, bounds, here, undecided_above)
-        found.append(Recorded(raw, verdict))
+        parts[mode] = _Judged(Samples.of(raw), bounds, here)
+    verdicts = _judge(recording, [*parts.values()], undecided_above)
+    found = [
+        Recorded(part.samples.record, verdict) for part, verdict in zip(parts.values(), verdicts, strict=True)
+    ]
+    for mode, one in zip(parts, found, strict=True):
         writer.add_configuration(
             f"{recording.key}-{mode}",
             f"{recording.title}, mode {mode}",
-            raw,
+            one.raw,
             interference=recording.interference,
-            verdict=verdict,
+            verdict=one.verdict,
         )
     for request in modes.unseen(whole, stays):
         writer.leave_open(f"{recording.title}: {request}")
@@ -299,30 +302,45 @@ def judged(
     if bounds is not None and recording.overhead_ps is not None:
         wcets = {name: ns + recording.overhead_ps.get(name, 0) / 1000 for name, ns in bounds.wcets.items()}
         bounds = replace(bounds, wcets=wcets, wcet_source="description, with the context switches")
-    return Recorded(record, _judge(recording, record, bounds, expected, undecided_above))
+    (verdict,) = _judge(recording, [_Judged(Samples.of(record), bounds, expected)], undecided_above)
+    return Recorded(record, verdict)
 
 
-def _judge(
-    recording: Recording,
-    record: RawRun,
-    bounds: Bounds | None,
-    expected: Mapping[str, Expected],
-    undecided_above: float,
-) -> Verdict:
-    """Judges a record. Where times were too long, the machine is watched: it may have been its doing."""
-    found = partial(
-        judge,
-        record,
-        bounds,
-        expected=expected,
-        expected_events=recording.provoked,
-        undecided_above=undecided_above,
-    )
-    verdict = found()
-    if recording.watch is None or not any(row.outcome in ("late", "above bound") for row in verdict.rows):
-        return verdict
-    stops = recording.watch(Samples.of(record).under_way_ns / 1e9)
-    return verdict if stops is None else found(stops=stops)
+@dataclass(frozen=True)
+class _Judged:
+    """A recording, or one mode of it, which is judged by itself."""
+
+    samples: Samples
+    bounds: Bounds | None
+    expected: Mapping[str, Expected]
+
+    def verdict(self, recording: Recording, undecided_above: float, stops: Stops | None = None) -> Verdict:
+        return judge(
+            self.samples,
+            self.bounds,
+            expected=self.expected,
+            expected_events=recording.provoked,
+            undecided_above=undecided_above,
+            stops=stops,
+        )
+
+
+def _judge(recording: Recording, parts: Sequence[_Judged], undecided_above: float) -> list[Verdict]:
+    """Judges the parts of a recording. Where times were too long, the machine is watched, once for all of
+    them: it may have been its doing."""
+    verdicts = [part.verdict(recording, undecided_above) for part in parts]
+    long = [
+        number
+        for number, verdict in enumerate(verdicts)
+        if any(row.outcome in ("late", "above bound") for row in verdict.rows)
+    ]
+    if recording.watch is None or not long:
+        return verdicts
+    stops = recording.watch(max(parts[number].samples.under_way_ns for number in long) / 1e9)
+    if stops is not None:
+        for number in long:
+            verdicts[number] = parts[number].verdict(recording, undecided_above, stops)
+    return verdicts
 
 
 def _expected(prepared: Prepared, recording: Recording, problems: list[str] | None) -> dict[str, Expected]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from consort.judge.samples import Samples
 from consort.plan import plan_in_modes
 from consort.record import RawRun, Run, RunWriter
 from consort.record.ran import EVENTS, NONE
@@ -44,15 +46,33 @@ def judged_modes(found: RanModes, target: str, scale: int = 1) -> JudgedModes:
     return JudgedModes(plan_in_modes(found.prepared.system, target), scale)
 
 
-def judged_again(found: RanModes, raw: RawRun, folder: Path) -> Run:
+def judged_again(
+    found: RanModes, raw: RawRun, folder: Path, watch: Callable[[float], None] | None = None
+) -> Run:
     modes = judged_modes(found, "virtual")
     config = raw.path.parent / "config.json"
     shutil.copy(found.raw.path.parent / "config.json", config)
     replay = [str(found.prepared.program), "--config", str(config), "--raw", str(raw.path), "--replay"]
-    recording = Recording("offloaded-off", "offloaded", modes.plans.whole, raw.path, replay, modes=modes)
+    whole = modes.plans.whole
+    recording = Recording("offloaded-off", "offloaded", whole, raw.path, replay, modes=modes, watch=watch)
     with RunWriter("again", "application", folder / "runs") as writer:
         add_judged(writer, found.prepared, recording, silent)
         return writer.finish()
+
+
+def test_the_machine_is_watched_once_for_all_modes(
+    found: RanModes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = np.array(found.raw.tables["jobs"].rows)
+    jobs["finish"] += np.uint64(found.raw.manifest.clock.ticks_per_second)
+    raw = replaced(found.raw, tmp_path / "late", "jobs", jobs)
+    watched: list[float] = []
+    sampled: list[RawRun] = []
+    of = Samples.of
+    monkeypatch.setattr(Samples, "of", lambda record: sampled.append(record) or of(record))
+    run = judged_again(found, raw, tmp_path, watched.append)
+    assert len(run.configurations) == 2 and not run.held
+    assert len(watched) == 1 and len(sampled) == 2
 
 
 def test_a_mode_whose_jobs_all_lack_fails_the_run(found: RanModes, tmp_path: Path) -> None:
