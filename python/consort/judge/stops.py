@@ -57,8 +57,18 @@ class Stops:
     """No stop that has no length here was longer."""
 
     @property
+    def watched_ns(self) -> float:
+        """The longest stop of the watch."""
+        return float(self.lengths_ns.max(initial=0.0))
+
+    @property
+    def in_run_ns(self) -> float:
+        """The longest stop that the run itself saw."""
+        return float(self.seen_ns.max(initial=0.0))
+
+    @property
     def longest_ns(self) -> float:
-        return float(max(self.lengths_ns.max(initial=0.0), self.seen_ns.max(initial=0.0)))
+        return max(self.watched_ns, self.in_run_ns)
 
     @property
     def per_second(self) -> float:
@@ -66,7 +76,7 @@ class Stops:
         return self.count / (self.seconds * len(self.cpus))
 
     @property
-    def _watched_ns(self) -> float:
+    def _watched_for_ns(self) -> float:
         return self.seconds * len(self.cpus) * 1e9
 
     def explain(self, excess_ns: Floats, took_ns: Floats, exposed_ns: float) -> bool:
@@ -85,7 +95,7 @@ class Stops:
         levels = excess[0] * 2.0 ** np.arange(math.log2(excess[-1] / excess[0]) + 1)
         for level in np.append(levels[levels <= longest], np.unique(excess[excess > longest])).tolist():
             inside = excess.size - int(np.searchsorted(excess, level))
-            seen = (self._watched_ns + self.seen_for_ns) * max(1.0, level / longest)
+            seen = (self._watched_for_ns + self.seen_for_ns) * max(1.0, level / longest)
             share = _UNSTEADY * exposed_ns / (_UNSTEADY * exposed_ns + seen)
             elsewhere = self._as_long(level / _SEVERAL) if level <= longest else 0
             if _at_least(inside, inside + elsewhere, share) <= _CHANCE:
@@ -101,11 +111,11 @@ class Stops:
     def _usual(self, took_ns: Floats) -> Floats:
         """The time that stops take of such stretches but for those of which not even one in ten is hit."""
         lengths, unlisted = self.lengths_ns, self.count - self.lengths_ns.size
-        rare = np.minimum(_RARE * self._watched_ns / took_ns, self.count)
+        rare = np.minimum(_RARE * self._watched_for_ns / took_ns, self.count)
         if not lengths.size:
             return np.zeros(took_ns.size)
         first = np.minimum(rare, lengths.size).astype(np.int64)
-        share = took_ns / self._watched_ns
+        share = took_ns / self._watched_for_ns
         mean, square = (
             (np.append(np.cumsum(lengths[::-1] ** power)[::-1], 0.0) + unlisted * self.unlisted_ns**power)[
                 first
@@ -122,7 +132,8 @@ class Stops:
             "count": self.count,
             "per_second": self.per_second,
             "threshold_ns": self.threshold_ns,
-            "longest_ns": self.longest_ns,
+            "longest_ns": self.watched_ns,
+            "in_run": {"count": int(self.seen_ns.size), "longest_ns": self.in_run_ns},
         }
 
 

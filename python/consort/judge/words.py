@@ -147,15 +147,24 @@ def uncounted(places: Sequence[str]) -> tuple[str, ...]:
 
 
 def stopped(stops: Stops) -> str:
-    """The result of a watch of otherwise idle cores."""
+    """The stops that a watch of otherwise idle cores saw, and those that the run's own saw as they waited."""
     cores = f"{len(stops.cpus)} {'core' if len(stops.cpus) == 1 else 'cores'}"
-    watched = f"{cores} watched for {duration(stops.seconds * 1e9)} after the run"
-    if not stops.count:
-        return f"{watched}: nothing stopped them"
-    return (
-        f"{watched}: stopped {number(round(stops.per_second))} times a second, longest"
-        f" {duration(stops.longest_ns)}: shorter deadlines cannot be shown here (`consort doctor` says why)"
-    )
+    found = f"{cores} watched for {duration(stops.seconds * 1e9)} after the run: "
+    if stops.count:
+        found += (
+            f"{number(stops.count)} {'stop' if stops.count == 1 else 'stops'} in all, longest"
+            f" {duration(stops.watched_ns)}"
+        )
+    else:
+        found += "nothing stopped them"
+    if stops.seen_ns.size:
+        found += (
+            f"; in the run, waiting cores were stopped {times(stops.seen_ns.size)}, longest"
+            f" {duration(stops.in_run_ns)}"
+        )
+    if not stops.longest_ns:
+        return found
+    return f"{found}: shorter deadlines cannot be shown here (`consort doctor` says why)"
 
 
 def _disturbed(row: Row, above: float) -> str:

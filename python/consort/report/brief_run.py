@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from math import inf
 from typing import Any
 
-from consort.base.units import duration, figure_unit, jobs_of, microseconds, number
+from consort.base.units import duration, figure_unit, jobs_of, microseconds, number, times
 from consort.record.sections import Held
 from consort.record.store import Run
 from consort.report.lines import Brief, Timed, listed, worst
@@ -137,7 +137,7 @@ def _next(run: Run, judged: list[dict[str, Any]], description: str, removable: C
 
 
 def _disturbed(verdict: Mapping[str, Any]) -> str:
-    """How much the machine disturbed, and for how long it stops a core that does nothing else."""
+    """How much the machine disturbed, and how it stops a core that does nothing else."""
     total = {
         name: sum(task[name] for task in verdict["tasks"])
         for name in ("released", "disturbed", "disturbed_misses")
@@ -146,11 +146,19 @@ def _disturbed(verdict: Mapping[str, Any]) -> str:
         f"it disturbed {number(total['disturbed'])} of {jobs_of(total['released'])}, of which"
         f" {number(total['disturbed_misses'])} missed their deadlines"
     )
-    stops = verdict.get("stops")
-    if stops is None or not stops["count"]:
-        return said
-    often = number(round(stops["per_second"]))
-    return f"{said}; it stops a core {often} times a second, for up to {duration(stops['longest_ns'])}"
+    stops = verdict.get("stops") or {"count": 0}
+    if stops["count"]:
+        said += (
+            f"; in {duration(stops['seconds'] * 1e9)} after the run it stopped the cores"
+            f" {times(stops['count'])}, for up to {duration(stops['longest_ns'])}"
+        )
+    in_run = stops.get("in_run") or {"count": 0}
+    if in_run["count"]:
+        said += (
+            f"; in the run it stopped waiting cores {times(in_run['count'])}, for up to"
+            f" {duration(in_run['longest_ns'])}"
+        )
+    return said
 
 
 def opening_of_page(run: Run) -> list[tuple[str, str]]:

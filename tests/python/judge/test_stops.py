@@ -6,12 +6,13 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.stats
-from consort.judge import Bounds, Limit, Verdict, judge
+from consort.judge import Bounds, Limit, Verdict, judge, words
 from consort.judge.rows import _Maker
 from consort.judge.stops import Stops, _at_least, stops_of
 from consort.record.ran import EVENTS
@@ -50,8 +51,21 @@ def test_an_excess_that_the_machine_may_have_made_is_undecided(tmp_path: Path) -
     assert row.outcome == "cannot be shown" and row.above == 1
     assert "servo: response, longest 24.000 µs, bound 22.000 µs" in verdict.summary
     assert "which this machine cannot show: it stops a core for up to 90" in verdict.summary
-    assert "stopped 501 times a second, longest 90" in verdict.machine
+    assert "1 core watched for 1 s after the run: 501 stops in all, longest 90" in verdict.machine
     assert verdict.data["stops"]["longest_ns"] == 90 * US
+
+
+def test_the_watchs_stops_and_those_of_the_run_are_told_apart() -> None:
+    watched, in_run = stops(*[20] * 500, 90), np.array([3100.0, 40.0]) * US
+    both = words.stopped(replace(watched, seen_ns=in_run))
+    assert "after the run: 501 stops in all, longest 90" in both
+    assert "; in the run, waiting cores were stopped 2 times, longest 3.1" in both
+    assert words.stopped(stops()).endswith("after the run: nothing stopped them")
+    alone = words.stopped(replace(stops(), seen_ns=in_run[:1]))
+    assert "nothing stopped them; in the run, waiting cores were stopped once, longest 3.1" in alone
+    assert "cannot be shown here" in alone
+    data = replace(watched, seen_ns=in_run).as_data()
+    assert data["longest_ns"] == 90 * US and data["in_run"] == {"count": 2, "longest_ns": 3100 * US}
 
 
 def test_what_no_stop_explains_stays_the_systems(tmp_path: Path) -> None:
