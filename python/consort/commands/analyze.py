@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from consort.base.errors import BadInput, Held
-from consort.commands.options import NumberRange, echo_lines, on_option, on_target, verbose_option
+from consort.commands.options import NumberRange, echo_lines, on_option, on_target, print_json, verbose_option
 
 if TYPE_CHECKING:
     from consort.analysis.advice import Advice
@@ -137,7 +136,7 @@ def command(
             result["sensitivity"] = [one.to_json() for one in factors]
         if certified is not None:
             result["certificate"] = certified
-        click.echo(json.dumps(result, indent=1))
+        print_json(result)
     if not as_json:
         if verbose:
             echo_lines(line for one in advice for line in one.lines())

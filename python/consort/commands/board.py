@@ -18,7 +18,7 @@ import click
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.runtime import NAME, checked_name
 from consort.base.waiting import STANDSTILL_S, Standstill, progress_bar
-from consort.commands.options import root_option
+from consort.commands.options import print_json, root_option
 
 
 @click.group(
@@ -122,7 +122,7 @@ def check(board: str, as_json: bool) -> None:
     with progress_bar(as_json) as progress:
         found = check_board(board_named(board), progress)
     if as_json:
-        click.echo(json.dumps({"board": board, "cores": [asdict(core) for core in found]}, indent=1))
+        print_json({"board": board, "cores": [asdict(core) for core in found]})
     else:
         for core in found:
             state = "; ".join(core.problems) or (
@@ -164,7 +164,7 @@ def flags(board: str, core: str, as_json: bool) -> None:
     if as_json:
         parts = {"sources": options.sources, "scripts": options.scripts}
         found = {"compiler": options.compiler, "options": line}
-        click.echo(json.dumps(found | {k: [str(p) for p in v] for k, v in parts.items()}, indent=1))
+        print_json(found | {k: [str(p) for p in v] for k, v in parts.items()})
     else:
         click.echo("\n".join(line))
 
@@ -253,7 +253,7 @@ def count_instructions(store: bool, output: Path | None, as_json: bool) -> None:
     if output is not None:
         count.store(counts, output)
     if as_json:
-        click.echo(json.dumps([asdict(c) for c in counts], indent=1))
+        print_json([asdict(c) for c in counts])
     else:
         click.echo("instructions a call, counted")
         for c in counts:
@@ -314,9 +314,7 @@ def exchange_messages(
     provenance = "counted" if counted else "emulated"
     rows = found.round_trips()
     if as_json:
-        click.echo(
-            json.dumps({"messages": messages, "provenance": provenance, "round_trips": rows}, indent=1)
-        )
+        print_json({"messages": messages, "provenance": provenance, "round_trips": rows})
         return
     click.echo(f"{messages} messages {asker} to {answerer} and back, every byte as it should be")
     click.echo(f"round trips, ns, {provenance}\n{'bytes':>8}{'n':>9}{'p50':>12}{'p99':>12}{'p99.9':>12}")

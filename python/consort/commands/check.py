@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.waiting import progress_bar
-from consort.commands.options import on_option
+from consort.commands.options import on_option, print_json
 
 if TYPE_CHECKING:
     from consort.model import Platform, System, Task
@@ -184,7 +183,7 @@ def command(
                 _compile(checked, chosen, stand_ins, as_json)
     except BadDescription as error:
         if as_json:
-            click.echo(json.dumps({"ok": False, "problems": error.to_json()}, indent=2, ensure_ascii=False))
+            print_json({"ok": False, "problems": error.to_json()})
         else:
             click.echo(str(error), err=True)
             click.echo(f"consort: {_count(len(error.problems), 'error')} in {file}", err=True)
@@ -199,7 +198,7 @@ def command(
     if as_json:
         what = "platform" if isinstance(checked, Platform) else "system"
         result = {"ok": True, "warnings": to_json(warnings), what: checked.to_json()}
-        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        print_json(result)
     elif isinstance(checked, Platform):
         click.echo(platform_summary(checked, file))
     else:

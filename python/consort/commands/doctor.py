@@ -4,7 +4,6 @@ what it measures."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import textwrap
 from pathlib import Path
@@ -15,7 +14,7 @@ import click
 from consort.base.environment import parse_cpus, usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.waiting import progress_bar
-from consort.commands.options import NumberRange
+from consort.commands.options import NumberRange, print_json
 
 if TYPE_CHECKING:
     from consort.machine.doctor import Finding, Machine
@@ -103,7 +102,7 @@ def command(as_json: bool, require: str | None, seconds: float, sysroot: Path) -
             "machine": machine_facts(machine),
             "findings": [finding.to_json() for finding in findings],
         }
-        click.echo(json.dumps(report, indent=1, ensure_ascii=False))
+        print_json(report)
     else:
         show(findings)
     if require == "ready" and not ready(findings):
@@ -207,7 +206,7 @@ def probe_command(
     platform = platform_from_data(data, output)
     output.write_text(yaml_text(data, comment(report, surroundings)), encoding="utf-8")
     if as_json:
-        click.echo(json.dumps(report, indent=1, ensure_ascii=False))
+        print_json(report)
         return
     click.echo(f"{output}: {len(platform.figures())} figures of CPUs {', '.join(map(str, chosen))}, measured")
     for line in comment(report, surroundings).splitlines()[3:]:

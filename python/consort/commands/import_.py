@@ -4,7 +4,6 @@ what it lacks, and a model made from a description."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ import click
 
 from consort.base.environment import MOST_CPUS
 from consort.base.errors import BadInput
-from consort.commands.options import ChoiceOf, on_option
+from consort.commands.options import ChoiceOf, on_option, print_json
 
 if TYPE_CHECKING:
     from consort.exchange.conventions import Imported
@@ -98,7 +97,7 @@ def command(
     write_files(written)
     if as_json:
         result: dict[str, Any] = {"ok": True, "form": form, "written": [str(path) for path in written]}
-        click.echo(json.dumps(result | imported.report.to_json(), indent=2, ensure_ascii=False))
+        print_json(result | imported.report.to_json())
         return
     for path in written:
         click.echo(f"wrote {path}")
@@ -220,7 +219,7 @@ def export_command(file: Path, form: str, out: Path, on: str | None, core: str |
     write_files({out: text})
     if as_json:
         result = {"ok": True, "form": form, "written": [str(out)]}
-        click.echo(json.dumps(result | report.to_json(), indent=2, ensure_ascii=False))
+        print_json(result | report.to_json())
         return
     click.echo(f"wrote {out}")
     click.echo(report.text())

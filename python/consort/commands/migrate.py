@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import click
 
 from consort.base.errors import BadInput, SystemFails
 from consort.base.waiting import progress_bar
+from consort.commands.options import print_json
 
 if TYPE_CHECKING:
     from consort.migrate.module import Step
@@ -80,7 +80,7 @@ def command(
             progress("moving a job", None)
             said |= {"hop": hopped(step, order, every, given)}
     if as_json:
-        click.echo(json.dumps(said, indent=1))
+        print_json(said)
     else:
         show(said)
     if order is not None and not said["hop"]["same"]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have, and what their texts mean."""
+"""Options that several commands have, what their texts mean, and what `--json` prints."""
 
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterable
-from math import isnan
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +99,20 @@ def on_target(file: Path, on: str | None) -> str:
 def echo_lines(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)
+
+
+def print_json(data: Any, *, one_line: bool = False) -> None:
+    """Prints data as JSON that every reader takes, whatever letters the terminal has.
+
+    A number that JSON does not have is null.
+    """
+    text = json.dumps(_finite(data), indent=None if one_line else 1, allow_nan=False)
+    click.echo(text)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, float):
+        return data if isfinite(data) else None
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    return [_finite(value) for value in data] if isinstance(data, (list, tuple)) else data

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from consort.base.errors import BadInput
-from consort.commands.options import NumberRange
+from consort.commands.options import NumberRange, print_json
 
 if TYPE_CHECKING:
     from consort.place.call import Placement
@@ -166,7 +165,7 @@ def command(
             svg.write_text(draw_loads(title, cores, before, after), encoding="utf-8")
     if as_json:
         written = None if output is None or not text else str(output)
-        click.echo(json.dumps(as_data(placement, best, conflict, changes, written), indent=1))
+        print_json(as_data(placement, best, conflict, changes, written))
     elif only_diff:
         click.echo(changes, nl=False)
     else:
@@ -235,7 +234,7 @@ def _thresholds(file: Path, output: Path | None, only_diff: bool, as_json: bool)
             replace_file(output, text)
     if as_json:
         data = thresholds_as_data(found, changes, None if output is None else str(output))
-        click.echo(json.dumps(data, indent=1))
+        print_json(data)
     elif not only_diff:
         for line in threshold_lines(found):
             click.echo(line)
@@ -297,9 +296,7 @@ def _front(
             if other.outcome is not None
         ]
         names_of = [str(decision) for decision in problem.decisions]
-        click.echo(
-            json.dumps({"whole": whole, "missing": [*missing], "tasks": names_of, "points": found}, indent=1)
-        )
+        print_json({"whole": whole, "missing": [*missing], "tasks": names_of, "points": found})
     for one, other in () if as_json else points:
         assert other.outcome is not None
         moved = other.outcome.moved(problem)

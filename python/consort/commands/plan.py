@@ -5,7 +5,6 @@ and one to begin from."""
 from __future__ import annotations
 
 import importlib
-import json
 import shlex
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +13,7 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.files import write_text
-from consort.commands.options import on_option
+from consort.commands.options import on_option, print_json
 
 
 @click.command(
@@ -50,7 +49,7 @@ def command(
 
     made = plan_for(load_system(file, on), target, mode=mode, stand_ins=stand_ins)
     if as_json:
-        click.echo(json.dumps(made.to_json(), indent=2, ensure_ascii=False))
+        print_json(made.to_json())
         return
     console = Console()
     show(made, console if console.is_terminal else Console(width=WIDTH))

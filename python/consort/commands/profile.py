@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from fractions import Fraction
@@ -16,7 +15,7 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.waiting import progress_bar, signals_to_exceptions
-from consort.commands.options import on_option, root_option
+from consort.commands.options import on_option, print_json, root_option
 from consort.commands.run import nanoseconds_of
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def command(
         replace_file(system.file, text)
     if as_json:
         result: dict[str, Any] = {"run": run.data["id"], "path": str(run.path), "proposals": data_of(found)}
-        click.echo(json.dumps({**result, "diff": changes, "written": write}, indent=1))
+        print_json({**result, "diff": changes, "written": write})
         return
     if only_diff:
         click.echo(changes, nl=False)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -21,6 +20,7 @@ from consort.commands.options import (
     NumberRange,
     echo_lines,
     on_target,
+    print_json,
     root_option,
     verbose_option,
 )
@@ -291,7 +291,7 @@ def command(description: Path, verbose: bool, as_json: bool, **given: Any) -> No
             debugger = Debugger(line, scratch)
     if as_json:
         also = {} if debugger is None else {"debugger": debugger.command}
-        click.echo(json.dumps({**summary(run), **also}, indent=1))
+        print_json({**summary(run), **also})
     else:
         _print(run, on_target(description, given["on"]), verbose)
         if debugger is not None:

@@ -4,7 +4,6 @@ each other."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import click
 
 from consort.base.errors import BadInput, SystemFails
 from consort.base.files import written_whole
-from consort.commands.options import root_option
+from consort.commands.options import print_json, root_option
 
 if TYPE_CHECKING:
     from consort.record.compare import Compared
@@ -41,7 +40,7 @@ def command(context: click.Context, as_json: bool, root: Path | None) -> None:
     for error in damaged:
         click.echo(f"warning: passed over: {error}", err=True)
     if as_json:
-        click.echo(json.dumps([_entry(run) for run in runs], indent=1))
+        print_json([_entry(run) for run in runs])
         return
     if not runs:
         click.echo(f"no runs in {folder}; `consort run` records one")
@@ -186,7 +185,7 @@ def compare_command(a: str, b: str, as_json: bool, root: Path | None) -> None:
     with reading(second.path), reading(first.path):
         result = compare(first, second)
     if as_json:
-        click.echo(json.dumps(result.as_dict(first, second), indent=1))
+        print_json(result.as_dict(first, second))
         return
     for warning in result.warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -218,7 +217,7 @@ def _compare_counts(a: Path, b: Path, as_json: bool) -> None:
             | {"compilers": [x.compiler, y.compiler], "provenance": "counted"}
             for x, y in pairs
         ]
-        click.echo(json.dumps({"a": str(a), "b": str(b), "rows": rows, "changes": changed}, indent=1))
+        print_json({"a": str(a), "b": str(b), "rows": rows, "changes": changed})
     else:
         click.echo(f"{'instructions, counted':<46}{'A':>9}{'B':>9}{'change':>9}")
         for x, y in pairs:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.waiting import progress_bar, silent
-from consort.commands.options import echo_lines, on_option, on_target, root_option, verbose_option
+from consort.commands.options import echo_lines, on_option, on_target, print_json, root_option, verbose_option
 
 if TYPE_CHECKING:
     from consort.model import System
@@ -159,7 +158,7 @@ def command(
         found = simulated(subject, options, report)
         _export(found, trace, csv_folder)
     if as_json:
-        click.echo(json.dumps(found.to_json(), indent=1))
+        print_json(found.to_json())
     else:
         if verbose:
             _print(found)

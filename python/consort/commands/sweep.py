@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import click
 
 from consort.base.errors import BadInput
 from consort.base.waiting import progress_bar
+from consort.commands.options import print_json
 
 if TYPE_CHECKING:
     from consort.sweep.cells import Cells
@@ -79,13 +79,13 @@ def command(
     if as_list:
         if as_json:
             listed = [_cell(cells, combination, block) for combination, block in cells]
-            click.echo(json.dumps(listed, indent=1))
+            print_json(listed)
             return
         for combination, block in cells:
             click.echo(_line(cells, combination, block))
         return
     if cell is not None:
-        click.echo(json.dumps(_one(cells, cell), indent=1))
+        print_json(_one(cells, cell))
         return
     from consort.base.waiting import signals_to_exceptions
     from consort.sweep.run import run
@@ -110,7 +110,7 @@ def command(
             finish=finish,
         )
     if as_json:
-        click.echo(json.dumps(_object(outcome, files), indent=1))
+        print_json(_object(outcome, files))
     else:
         _show(outcome, files)
     sys.exit(0)

@@ -4,7 +4,6 @@ shared-memory region holds."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import click
 
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.waiting import Standstill
-from consort.commands.options import NumberRange
+from consort.commands.options import NumberRange, print_json
 
 if TYPE_CHECKING:
     from consort.run.live import LiveRun, Summary, SummaryReader
@@ -62,7 +61,7 @@ def command(run: str | None, interval: float, wait: bool, count: int | None, as_
     for looks, data in enumerate(_looks(watched, interval), start=1):
         failing[data["configuration"]] = bool(data["failing"])
         if as_json:
-            click.echo(json.dumps(data))
+            print_json(data, one_line=True)
         else:
             text = "\n".join(live_lines(data))
             click.echo(_REFRESH + text if in_place else text + "\n")
@@ -206,7 +205,7 @@ def mode_command(run: str, mode: str, as_json: bool) -> None:
     finally:
         requests.close()
     if as_json:
-        click.echo(json.dumps({"run": asked.id, "mode": mode}))
+        print_json({"run": asked.id, "mode": mode}, one_line=True)
     else:
         click.echo(f"{asked.id} was asked for {mode}")
 
@@ -226,7 +225,7 @@ def region_command(path: Path, as_json: bool) -> None:
     """
     region = inspect(path)
     if as_json:
-        click.echo(json.dumps(region, indent=1))
+        print_json(region)
     else:
         show(path, region)
     if region["refused"] is not None:

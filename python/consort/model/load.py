@@ -165,4 +165,4 @@ def schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
 
 
 def schema_text(schema: dict[str, Any] | None = None) -> str:
-    return json.dumps(schema or system_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(schema or system_schema(), indent=2) + "\n"

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import consort.commands
+import consort_remote.commands
 import pytest
 from click.testing import CliRunner
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, obeyed, visible
-from consort.commands import analyze, check, plan, runs, simulate
+from consort.commands import analyze, check, doctor, import_, plan, runs, simulate
+from consort.commands.options import print_json
 from consort.record import RunWriter
 from consort.record.store import list_runs
 from effort import PATIENCE
@@ -97,3 +101,33 @@ def test_a_folder_of_any_name(tmp_path: Path, folder: bytes) -> None:
     assert len(recorded) == 2
     for run in recorded:
         assert run.id.isascii() and (run.path / "report.html").is_file()
+
+
+@pytest.mark.parametrize("letters", ["ascii", "latin-1"])
+def test_json_is_json_on_terminals_of_few_letters(tmp_path: Path, letters: str) -> None:
+    """Names from the description, from another tool's file and from the machine."""
+    file, threads, machine = tmp_path / "é→.yaml", tmp_path / "t.json", tmp_path / "machine"
+    file.write_text(json.dumps(DESCRIPTION), encoding="utf-8")
+    thread = {"loop": -1, "run": 1000, "timer": {"ref": "tick", "period": 10000}}
+    threads.write_text(json.dumps({"tasks": {"größe→": thread}}), encoding="utf-8")
+    (machine / "proc").mkdir(parents=True)
+    (machine / "proc" / "cpuinfo").write_text("model name : für µs→\n", encoding="utf-8")
+    for command, words in (
+        (check.command, [str(file), "--json"]),
+        (check.command, [str(tmp_path / "ß→.yaml"), "--json"]),
+        (plan.command, [str(file), "--json"]),
+        (plan.schema_command, []),
+        (import_.command, [str(threads), "-o", str(tmp_path / "ä→.yaml"), "--cpus", "1", "--json"]),
+        (doctor.command, ["--sysroot", str(machine), "--json"]),
+        (runs.command, ["--root", str(tmp_path / "ü→"), "--json"]),
+    ):
+        done = CliRunner(charset=letters).invoke(command, words)
+        assert json.loads(done.stdout_bytes.decode("ascii")) is not None, (words, done.exception)
+
+
+def test_no_command_prints_json_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": [1.5, float("inf")], "b": (float("nan"),)}, one_line=True)
+    assert json.loads(capsys.readouterr().out) == {"a": [1.5, None], "b": [None]}
+    for package in (consort.commands, consort_remote.commands):
+        for module in Path(package.__path__[0]).glob("*.py"):
+            assert not re.search(r"(echo|print)\(\s*json\.dump", module.read_text(encoding="utf-8")), module

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import click
 from consort.base.errors import BadInput
-from consort.commands.options import size_of
+from consort.commands.options import print_json, size_of
 
 from consort_remote import loaded
 from consort_remote.commands import remote_machine
@@ -236,7 +235,7 @@ def list_windows(as_json: bool, in_kernel: bool, program: int | None, qmp: Path 
     hardware = window.running()
     listed: dict[str, Any] = {"windows": []} if hardware is None else hardware.listing()
     if as_json:
-        click.echo(json.dumps(listed, indent=1))
+        print_json(listed)
         return
     if hardware is None:
         click.echo("no window is attached")
@@ -254,7 +253,7 @@ def _list_of_program(program: int, as_json: bool) -> None:
 
     found = programs.attached(program)
     if as_json:
-        click.echo(json.dumps({"segments": [asdict(each) for each in found]}, indent=1))
+        print_json({"segments": [asdict(each) for each in found]})
         return
     for each in found:
         click.echo(f"{each.number:<4} {each.size:>14} B  {each.used:>14} B in use  {each.state}")
@@ -265,7 +264,7 @@ def _list_of_program(program: int, as_json: bool) -> None:
 def _list_segments(as_json: bool) -> None:
     segments = loaded.Module().segments()
     if as_json:
-        click.echo(json.dumps({"segments": segments}, indent=1))
+        print_json({"segments": segments})
         return
     for each in segments:
         click.echo(
@@ -287,7 +286,7 @@ def hops(as_json: bool) -> None:
     hardware = window.running()
     accesses = [] if hardware is None else hardware.hops()
     if as_json:
-        click.echo(json.dumps(accesses, indent=1))
+        print_json(accesses)
         return
     if not accesses:
         raise BadInput("nothing came to the remote memory yet")

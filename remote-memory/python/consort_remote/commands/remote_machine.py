@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeGuard
@@ -11,7 +10,7 @@ from typing import TypeGuard
 import click
 from click.core import ParameterSource
 from consort.base.errors import BadInput
-from consort.commands.options import ChoiceOf, nanoseconds_of
+from consort.commands.options import ChoiceOf, nanoseconds_of, print_json
 
 from consort_remote.qmp import Monitor
 
@@ -84,7 +83,7 @@ def show(qmp: Path, as_json: bool) -> None:
     with Monitor(qmp) as monitor:
         found = machine_memory.attached(monitor)
     if as_json:
-        click.echo(json.dumps({"segments": [asdict(each) for each in found]}, indent=1))
+        print_json({"segments": [asdict(each) for each in found]})
         return
     for each in found:
         place = "" if each.address is None else f"  {each.address:#012x}  node {each.node}"

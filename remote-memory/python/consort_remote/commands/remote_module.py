@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 from consort.base.errors import SystemFails
 from consort.base.waiting import progress_bar
-from consort.commands.options import ChoiceOf
+from consort.commands.options import ChoiceOf, print_json
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 TESTS = {
@@ -52,7 +50,7 @@ def build(machine: str, as_json: bool) -> None:
     found = kernel.kernel(kernel.MACHINES[machine])
     path = kernel.module(found)
     if as_json:
-        click.echo(json.dumps({"module": str(path), "release": found.release, "version": found.version}))
+        print_json({"module": str(path), "release": found.release, "version": found.version}, one_line=True)
         return
     click.echo(f"{path}\nfor {found.release} (Debian {found.version})")
 
@@ -77,20 +75,17 @@ def test(name: str, machine: str, cycles: int, patience: int, as_json: bool) -> 
     with progress_bar(as_json) as show:
         said = guest.run(found, name, patience, lambda _: show(f"{name} in a guest", None), cycles=cycles)
     if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "test": name,
-                    "machine": machine,
-                    "kernel": f"{found.release} ({found.version})",
-                    "good": said.good,
-                    "failed": said.failed,
-                    "warnings": said.wrong,
-                    "said": said.figures,
-                    "provenance": "emulated: no figure of hardware",
-                },
-                indent=1,
-            )
+        print_json(
+            {
+                "test": name,
+                "machine": machine,
+                "kernel": f"{found.release} ({found.version})",
+                "good": said.good,
+                "failed": said.failed,
+                "warnings": said.wrong,
+                "said": said.figures,
+                "provenance": "emulated: no figure of hardware",
+            }
         )
     else:
         for line in said.figures:
