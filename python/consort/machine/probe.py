@@ -139,13 +139,22 @@ def platform_data(report: dict[str, Any], environment: dict[str, Any], name: str
 
 
 def refusals(report: dict[str, Any]) -> list[str]:
-    """The machine's refusals, each with the part of the probe."""
-    return [
-        f"{part}: {entry['refused']}"
-        for part in _PARTS
-        for entry in report.get(part, ())
-        if "refused" in entry
-    ]
+    """The machine's refusals, each with the part of the probe, and the series that have no sample."""
+    found = []
+    for part in _PARTS:
+        for entry in report.get(part, ()):
+            if "refused" in entry:
+                found.append(f"{part}: {entry['refused']}")
+            elif empty := _without_samples(entry):
+                ways = ", ".join(filter(None, empty))
+                found.append(f"{part}: no sample{f' of {ways}' if ways else ''} was undisturbed; take more")
+    return found
+
+
+def _without_samples(entry: dict[str, Any]) -> list[str]:
+    """The series of an entry that have no sample, by their names; of the entry itself it is empty."""
+    series = {"": entry, **{name: one for name, one in entry.items() if isinstance(one, dict)}}
+    return [name for name, one in series.items() if "disturbed" in one and not one["n"]]
 
 
 def comment(report: dict[str, Any], environment: dict[str, Any]) -> str:
@@ -203,7 +212,8 @@ class _Source:
 
 
 def _measured(report: dict[str, Any], part: str) -> list[dict[str, Any]]:
-    return [entry for entry in report.get(part, ()) if "refused" not in entry]
+    entries = report.get(part, ())
+    return [entry for entry in entries if "refused" not in entry and not _without_samples(entry)]
 
 
 def _longest(series: Iterable[Series]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from consort.base.errors import EnvironmentLacks
 from consort.cli import main
-from consort.machine.probe import measure, platform_data
+from consort.machine.probe import measure, platform_data, refusals
 from consort.model import Platform, load_platform, load_system
 from consort.model.figures import figures_in
 from consort.model.platform import platform_from_data
@@ -128,6 +128,26 @@ def test_what_the_machine_refuses_stays_assumed() -> None:
     assert platform.memories["shm"].access is not None
     signal = made(signal=[{"from": 2, "to": 3, "refused": "not"}]).exchanges["signal"]
     assert [source.kind for _, _, source in figures_in(signal) if source is not None] == ["assumed"]
+
+
+def test_a_series_without_a_sample_is_not_measured() -> None:
+    """The longest was looked for in it: a traceback, where there were few samples on a busy machine."""
+    none = {"n": 0, "disturbed": 0, "longest_disturbed": 0}
+    changes = {
+        "switch": [{"cpu": 2, "yield": none, "dispatch": series(1, 2, 3), "resume": none}],
+        "wakeup": [{"cpu": 2, **none}],
+        "signal": [{"from": 2, "to": 3, "wake": none}],
+    }
+    for group in made(**changes).cores.values():
+        for figure in (group.context_switch, group.timer_lateness):
+            assert figure is not None and figure.provenance is not None
+            assert figure.provenance.kind == "assumed"
+    assert refusals(REPORT | changes) == [
+        "wakeup: no sample was undisturbed; take more",
+        "switch: no sample of yield, resume was undisturbed; take more",
+        "signal: no sample of wake was undisturbed; take more",
+    ]
+    assert not refusals(REPORT)
 
 
 def test_machine_that_refuses_everything_is_an_error() -> None:
