@@ -14,10 +14,12 @@ import os
 import resource
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import entry_points
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import click
 
@@ -211,6 +213,26 @@ def _flush() -> None:
         sys.stdout.flush()
 
 
+def _folder_is_gone() -> bool:
+    """True if the folder that the command works in was deleted."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+_GONE = "the working folder was deleted; change to one that is there"
+
+
+def _end_for_lack(message: str) -> NoReturn:
+    """Ends with the machine's lack; what libraries' finalizers say of it on the way is nothing new."""
+    click.echo(f"consort: {message}", err=True)
+    warnings.simplefilter("ignore")
+    sys.unraisablehook = lambda _unraisable: None
+    sys.exit(EnvironmentLacks.exit_status)
+
+
 def _write_no_more() -> None:
     """What is still to be written goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -238,11 +260,12 @@ def main(args: list[str] | None = None) -> Any:
         sys.exit(130)
     except ConsortError as error:
         fault = machines_fault(error)
-        if fault is None or error.exit_status == EnvironmentLacks.exit_status:
-            click.echo(f"consort: {error}", err=True)
-            sys.exit(error.exit_status)
-        click.echo(f"consort: {error}; {remedy_of(fault)}", err=True)
-        sys.exit(EnvironmentLacks.exit_status)
+        if error.exit_status == EnvironmentLacks.exit_status:
+            _end_for_lack(str(error))
+        if fault is not None:
+            _end_for_lack(f"{error}; {remedy_of(fault)}")
+        click.echo(f"consort: {error}" + (f"; {_GONE}" if _folder_is_gone() else ""), err=True)
+        sys.exit(error.exit_status)
     except BrokenPipeError:
         # The reader of our output (a pager, `head`) went away: not an error of ours or of the user.
         _write_no_more()
@@ -252,13 +275,14 @@ def main(args: list[str] | None = None) -> Any:
             name = visible(str(error.filename))[:40]
             click.echo(f"consort: {name}…: no file has so long a name; give another one", err=True)
             sys.exit(BadInput.exit_status)
+        if isinstance(error, FileNotFoundError) and _folder_is_gone():
+            _end_for_lack(_GONE)
         if not lacks_memory(error):
             lack = lack_behind(error)
             if lack is None:
                 raise
             _write_no_more()
-            click.echo(f"consort: {lack}", err=True)
-            sys.exit(lack.exit_status)
+            _end_for_lack(str(lack))
         # Memory that the failed call holds is free now; the message takes no memory of its own.
         traceback.clear_frames(error.__traceback__)
         os.write(2, memory_message)

@@ -85,7 +85,7 @@ def environment(source: str | Path | None = None) -> dict[str, Any]:
         "compiler": _first_line([*_split(os.environ.get("CXX", "c++")), "--version"]),
         "python": platform.python_version(),
         "consort": __version__,
-        "git": _git(Path(source) if source is not None else Path.cwd()),
+        "git": _git(Path(source or ".")),
     }
 
 

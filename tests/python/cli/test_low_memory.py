@@ -13,7 +13,9 @@ from consort.cli import COMMANDS, LEAST, LEAST_FOR_TABLES, TABLES, lacks_memory
 from effort import PATIENCE
 
 CONSORT = Path(sys.executable).with_name("consort")
-SERVO = Path(__file__).parents[3] / "examples" / "servo" / "system.yaml"
+ROOT = Path(__file__).parents[3]
+SERVO = ROOT / "examples" / "servo" / "system.yaml"
+FIGURE = ROOT / "experiments" / "spm-centric-os" / "figure7" / "sweep.yaml"
 
 
 def limited(mib: int, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -112,3 +114,59 @@ def test_an_output_that_has_no_room(arguments: tuple[str, ...]) -> None:
     assert done.returncode == 3, done.stderr
     assert done.stderr.startswith("consort: no space left on device; ")
     assert done.stderr.count("\n") == 1
+
+
+DELETED = 'cd "$0" && rmdir "$0" && exec "$@"'
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("simulate", str(SERVO), "--duration", "1ms"),
+        ("sweep", str(FIGURE)),
+        ("init",),
+        ("probe", "--seconds", "0.05", "--samples", "100"),
+    ],
+)
+def test_a_working_folder_that_was_deleted(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", DELETED, str(folder), str(CONSORT), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode in (2, 3) and "Traceback" not in done.stderr, done.stderr
+    assert "the working folder was deleted" in done.stderr
+
+
+def test_a_command_that_needs_no_working_folder_works_without(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    arguments = ["simulate", str(SERVO), "--duration", "1ms", "--root", str(tmp_path / "runs")]
+    done = subprocess.run(
+        ["sh", "-c", DELETED, str(folder), str(CONSORT), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_few_open_files(tmp_path: Path) -> None:
+    """What libraries' finalizers say when they lack files is not shown."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+
+    done = subprocess.run(
+        [str(CONSORT), "sweep", str(FIGURE), "--out", str(tmp_path / "out"), "--workers", "1"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        preexec_fn=limit,
+    )
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.startswith("consort: ") and len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.rstrip().endswith("(ulimit -n)")
