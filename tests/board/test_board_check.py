@@ -9,10 +9,11 @@ import jsonschema
 import pytest
 from board_support import ROOT, board, consort
 from consort.base.errors import SystemFails
-from consort.board.boards import FILE, board_names
+from consort.board.boards import board_names
 from consort.board.count import check_board
 from consort.board.description import board_schema
 from consort.model import Frequency
+from consort.model.emulation import BOARD_FILE
 from consort.model.load import schema_text
 from ruamel.yaml import YAML
 
@@ -23,7 +24,7 @@ def silent(_text: str, _share: float | None = None) -> None:
 
 @pytest.mark.parametrize("name", board_names())
 def test_the_schema_accepts_each_board(name: str) -> None:
-    file = ROOT / "ports" / name / FILE
+    file = ROOT / "ports" / name / BOARD_FILE
     text = file.read_text(encoding="utf-8")
     jsonschema.validate(YAML(typ="safe").load(text), board_schema())
     named = [line for line in text.splitlines() if "$schema=" in line]

@@ -179,8 +179,14 @@ def test_the_command_judges_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("platform", "core", "policy", "changes", "said"),
     [
-        ("versal", "r5f-0", FIXED, {}, "the Cortex-R5F has no timer interrupt here, so a job of 'fast'"),
-        ("zynq-ultrascale-plus", "r5f-0", FIXED, {}, "the Cortex-R5F has no timer interrupt here"),
+        (
+            "versal",
+            "r5f-0",
+            FIXED,
+            {},
+            "the emulated Cortex-R5F has no timer interrupt, so that a job of 'fast'",
+        ),
+        ("zynq-ultrascale-plus", "r5f-0", FIXED, {}, "the emulated Cortex-R5F has no timer interrupt"),
         ("stm32mp157", "a7-1", FIXED, {}, "'a7-1' is a process in the board's time, where"),
         ("stm32mp157", "a7-0", FIXED, {}, "'a7-0' is a process in the board's time, where"),
     ],

@@ -170,7 +170,7 @@ def test_the_command_runs_and_judges_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("platform", "master", "worker", "changes", "policy", "said"),
     [
-        ("versal", "r5f-0", "a72-0", {}, {}, "has no timer interrupt here"),
+        ("versal", "r5f-0", "a72-0", {}, {}, "has no timer interrupt"),
         ("versal", "a72-0", "r5f-0", {}, {"wait": "sleep"}, "interrupted by its timer and by no answer"),
         ("stm32mp157", "a7-0", "m4-0", {}, {}, "'a7-0' is a process in the board's time, where"),
         ("versal", "r5f-0", "a72-0", {"restart_worker": True}, NON_PREEMPTIVE, "is not started again"),

@@ -34,7 +34,7 @@ def test_what_a_core_has_not_is_refused_with_its_place(
     file.write_text(text, encoding="utf-8")
     assert ended("check", str(file), "--for", "board") == 2
     said = capsys.readouterr().err
-    assert "the Cortex-R5F has no timer interrupt here" in said
+    assert "the emulated Cortex-R5F has no timer interrupt" in said
     assert "write policy: fixed-priority-non-preemptive" in said
     file.write_text(
         text.replace("\ntasks:", "\nscheduling: {r5f-0: {policy: fixed-priority-non-preemptive}}\n\ntasks:"),

@@ -16,6 +16,7 @@ from consort.base.waiting import Progress, silent
 from consort.model import BadDescription, System, system_from_data
 from consort.model.base import group_of
 from consort.model.channel import Wait
+from consort.model.emulation import unpreempted
 
 ChangeKind = Literal["priority", "core", "wcet", "slot", "arbitration", "policy"]
 # A description as text, and which of its bounds hold.
@@ -116,6 +117,7 @@ class _Search:
         self.waiting = waiting
         self.held = {(b.task, b.kind) for b in before if b.schedulable}
         self.data = system.to_json()
+        self.unpreempted = {core for core, *_ in unpreempted(system)}
 
     def tasks(self) -> list[str]:
         """The tasks whose change may make the bound hold."""
@@ -161,9 +163,12 @@ class _Search:
         return all(after.values())
 
     def verdicts(self, data: dict[str, Any]) -> dict[tuple[str, str], bool]:
-        """The verdict on each bound of the changed description; empty if it is no valid description."""
+        """The verdict on each bound of the changed description; empty if it is invalid, or if a core then has
+        to preempt and cannot."""
         try:
             system = system_from_data(data, file=self.system.file, platform=self.system.platform_description)
+            if not {core for core, *_ in unpreempted(system)} <= self.unpreempted:
+                return {}
             bounds = analyze_system(system, waiting=self.waiting)
         except BadDescription:
             # It may be refused as soon as it is planned, too: one DMA engine has one arbitration.
@@ -279,7 +284,8 @@ class _Search:
         now = self.system.scheduling_of(core).policy
         if described.execution == "three-phase" or now == "three-phase":
             return
-        for policy in ("edf", "fixed-priority"):
+        stuck = core in self.unpreempted
+        for policy in ("fixed-priority-non-preemptive",) if stuck else ("edf", "fixed-priority"):
             if policy == now:
                 continue
             data = deepcopy(self.data)

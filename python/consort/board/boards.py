@@ -12,16 +12,15 @@ from consort.base.toolchain.builds import need_source_tree, source_tree
 from consort.base.toolchain.compiler import PROCESSES
 from consort.board.description import BoardSpec, CoreSpec, KernelSpec, MemoryRange
 from consort.model.document import Document, Location
+from consort.model.emulation import BOARD_FILE
 from consort.model.reading import read_document
 from consort.model.validate import validate
-
-FILE = "board.yaml"
 
 
 def board_names() -> list[str]:
     """The boards' names in order; none where Consort is installed without its source tree."""
     root = source_tree()
-    return [] if root is None else sorted(path.parent.name for path in root.glob(f"ports/*/{FILE}"))
+    return [] if root is None else sorted(path.parent.name for path in root.glob(f"ports/*/{BOARD_FILE}"))
 
 
 def board_named(name: str) -> BoardSpec:
@@ -29,7 +28,7 @@ def board_named(name: str) -> BoardSpec:
     root = need_source_tree("a board")
     if name not in board_names():
         raise BadInput(f"no board '{name}'; there are {', '.join(board_names())}")
-    return load_board(root / "ports" / name / FILE)
+    return load_board(root / "ports" / name / BOARD_FILE)
 
 
 def all_boards() -> list[BoardSpec]:

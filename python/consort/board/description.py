@@ -14,6 +14,7 @@ from pydantic import Field, Strict, StringConstraints
 from consort.base.errors import BadInput
 from consort.base.toolchain.builds import cache_folder
 from consort.model.base import Address, Described, Name, NonEmpty, Version
+from consort.model.emulation import EmulatedCore
 from consort.model.load import schema_of
 from consort.model.quantities import Frequency, Size
 
@@ -56,10 +57,9 @@ class Emulator(Described):
     options: Words = Field(default=(), description="Further options of QEMU's.", examples=["[-bios, none]"])
 
 
-class CoreSpec(Described):
+class CoreSpec(EmulatedCore):
     """One core: its tools, the parts of its images, and its start."""
 
-    title: NonEmpty = Field(description="Its name in messages.", examples=["Cortex-R5F"])
     control_block: Annotated[int, Field(ge=0, lt=FIRST_PROCESS)] = Field(
         description="Its control block in the shared window."
     )
@@ -100,10 +100,6 @@ class CoreSpec(Described):
     )
     clock: Frequency = Field(
         description="The clock that its programs read: ticks of the port's now().", examples=["25MHz"]
-    )
-    timer_interrupt: bool = Field(
-        default=False,
-        description="True if it has a timer interrupt; without one jobs are not preempted.",
     )
 
     _name: str = ""

@@ -13,6 +13,7 @@ from consort.board.data_flow import POLICIES, THREE_PHASE, up
 from consort.board.description import CONTROL_BLOCKS, FIRST_PROCESS, BoardSpec, CoreSpec
 from consort.board.generate.kernel import PARTITIONS
 from consort.model.channel import STAND_IN
+from consort.model.emulation import not_preempted
 from consort.model.platform import find_platform
 from consort.plan import Plan, PlannedCore, PlannedDevice, PlannedTask
 from consort.plan.recorded import carried
@@ -164,14 +165,10 @@ class Refusals:
                 f"scheduling.{core.name}.policy",
                 f"a board's core does not schedule by {core.policy}; write {', '.join(POLICIES)}",
             )
-        elif len(core.tasks) > 1 and not side.preempts and "non-preemptive" not in core.policy:
-            steps = [name for name in core.tasks if self.plan.tasks[name].step != STAND_IN]
-            if steps:
-                yield self._at(
-                    f"scheduling.{core.name}.policy",
-                    f"the {side.title} has no timer interrupt here, so a job of {steps[0]!r} is not"
-                    " preempted; write policy: fixed-priority-non-preemptive",
-                )
+        elif bare is not None:
+            steps = {name: self.plan.tasks[name].step for name in core.tasks}
+            if (text := not_preempted(bare, core.policy, steps)) is not None:
+                yield self._at(f"scheduling.{core.name}.policy", text)
         if core.wait == "sleep" and side.preempts:
             yield self._at(
                 f"scheduling.{core.name}.wait",

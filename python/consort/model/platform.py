@@ -15,6 +15,7 @@ from consort.base.files import is_file
 from consort.model.base import Described, Name, NonEmpty, Version, group_of, numbered
 from consort.model.document import Document
 from consort.model.emit import write_yaml
+from consort.model.emulation import Emulation
 from consort.model.figures import (
     DurationFigure,
     FrequencyFigure,
@@ -105,21 +106,6 @@ class Device(Sourced):
     kind: NonEmpty | None = Field(default=None, description="The kind of device.", examples=["ethernet"])
     rate: RateFigure | None = Field(default=None, description="The data it can bring or take.")
     description: str = Field(default="", description="Its purpose, in a line.")
-
-
-class Emulation(Described):
-    """The emulated board that stands for the platform, and what stands for its cores."""
-
-    board: Name | None = Field(
-        default=None,
-        description="A folder under ports/; without it the board of the platform's own name.",
-        examples=["mine"],
-    )
-    cores: dict[Name, Name] = Field(
-        min_length=1,
-        description="By the platform's core: a core of the board, or a kind of process beside it.",
-        examples=["{m4-0: m4f, a7-0: armv7}"],
-    )
 
 
 @dataclass(frozen=True)

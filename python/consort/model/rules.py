@@ -26,6 +26,7 @@ from consort.model.conflicts import refused
 from consort.model.description import System
 from consort.model.device_rules import CHAIN_RULES, DEVICE_RULES, FILE_RULES, links_of_chains
 from consort.model.document import Document, Location, Problems, Rule, View
+from consort.model.emulation import unpreempted
 from consort.model.mode import Run
 from consort.model.mode_rules import check_mode_changes, check_modes
 from consort.model.platform import Platform
@@ -278,10 +279,11 @@ RULES: tuple[Rule, ...] = (
 
 
 def warnings_of(system: System) -> list[BadInput]:
-    """A warning for each task that may miss its deadline alone, each core with a load above 1, and each queue
-    that fills; and for each key that means nothing on the chosen target."""
+    """Warnings: tasks that may miss their deadlines alone, cores with a load above 1 or without preemption,
+    queues that fill, and keys that mean nothing on the chosen target."""
     document = system.document
-    return [*document.notes, *_tasks(system, document), *_loads(system, document), *_queues(system, document)]
+    rules = (_tasks, _loads, _unpreempted, _queues)
+    return [*document.notes, *(found for rule in rules for found in rule(system, document))]
 
 
 def _tasks(system: System, document: Document) -> Iterator[BadInput]:
@@ -311,6 +313,10 @@ def _loads(system: System, document: Document) -> Iterator[BadInput]:
             on = [name for name, task in system.tasks.items() if core in (task.on, task.master)]
             text = f"{core} is asked for {float(load):.3g} times what it has, by {', '.join(on)}"
             yield document.problem(("tasks", on[0], "on"), text, at_key=True)
+
+
+def _unpreempted(system: System, document: Document) -> Iterator[BadInput]:
+    return (document.problem(place, text) for _, place, text in unpreempted(system))
 
 
 def _queues(system: System, document: Document) -> Iterator[BadInput]:

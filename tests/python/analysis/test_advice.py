@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import free
+import pytest
 from consort.analysis.advice import Advice, advise
 from consort.analysis.system import analyze_system
 from consort.model import System, platform_from_data, system_from_data
@@ -112,3 +114,43 @@ def test_a_change_that_is_refused_when_it_is_planned_is_not_named() -> None:
     data = {"consort": 1, "platform": "board", "tasks": tasks, "scheduling": scheduling}
     (advice,) = advise(system_from_data(data, platform=platform))
     assert advice.bound.task == "a" and "arbitration" not in kinds(advice)
+
+
+def emulated(folder: Path, policy: str, slow: str, deadline: str) -> System:
+    """Three tasks with steps on a core of the versal, whose emulator has no timer interrupt for it."""
+    (folder / "step.hpp").touch()
+    here = {"on": "r5f-0", "step": "step.hpp::one::step"}
+    tasks: dict[str, dict[str, Any]] = {
+        "fast": {"period": "10us", "wcet": "3us", **here},
+        "middle": {"period": "30us", "wcet": "3us", **here, "deadline": "25us"},
+        "slow": {"period": "30us", "wcet": slow, **here, "deadline": deadline},
+    }
+    if policy != "edf":
+        for priority, name in enumerate(reversed(tasks)):
+            tasks[name]["priority"] = priority
+    platform = {
+        "consort": 1,
+        "name": "versal",
+        "processors": {"r5f": {"isa": "armv7-r"}},
+        "cores": {"r5f": {"processor": "r5f", "count": 2, **free.NO_SWITCH}},
+        "emulation": {"cores": {"r5f-0": "r5f", "r5f-1": "r5f-1"}},
+    }
+    data = {"consort": 1, "platform": "versal", "tasks": tasks, "scheduling": {"r5f-0": {"policy": policy}}}
+    return system_from_data(data, file=folder / "system.yaml", platform=platform_from_data(platform))
+
+
+@pytest.mark.parametrize(
+    ("policy", "slow", "deadline", "named"),
+    [
+        ("fixed-priority", "5us", "12us", "fixed-priority-non-preemptive on r5f-0 instead of fixed-priority"),
+        # Preempted by the fast one it would hold.
+        ("fixed-priority-non-preemptive", "7500ns", "20us", None),
+    ],
+)
+def test_no_policy_is_named_that_an_emulated_core_does_not_have(
+    tmp_path: Path, policy: str, slow: str, deadline: str, named: str | None
+) -> None:
+    assert all(bound.schedulable for bound in analyze_system(emulated(tmp_path, "edf", slow, deadline)))
+    (advice,) = advise(emulated(tmp_path, policy, slow, deadline))
+    assert advice.complete and kinds(advice).get("policy") == named
+    assert kinds(advice)["core"].endswith("on r5f-1")

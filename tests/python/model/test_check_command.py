@@ -157,3 +157,56 @@ def test_what_no_check_can_see_is_said(folder: Path, capsys: pytest.CaptureFixtu
     assert "not checked here" not in out
     board = Path(__file__).parents[3] / "examples" / "drive" / "loop.yaml"
     assert "constants" in call(capsys, "check", str(board), "--for", "board")[1]
+
+
+STEPS = """\
+consort: 1
+platform: versal
+tasks:
+  fast: {step: "step.hpp::fast::step", period: 1ms, wcet: 1us, on: r5f-0}
+  slow: {step: "step.hpp::slow::step", period: 9ms, wcet: 1us, on: r5f-0}
+"""
+NO_INTERRUPT = (
+    "the emulated Cortex-R5F has no timer interrupt, so that a job of 'fast' is not preempted there"
+)
+NON_PREEMPTIVE = "write policy: fixed-priority-non-preemptive"
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "place"),
+    [
+        ("", "system.yaml:4:68: tasks.fast.on"),
+        ("scheduling: {r5f: {policy: edf}}\n", "system.yaml:6:28: scheduling.r5f.policy"),
+        ("scheduling: {r5f-0: {policy: fixed-priority}}\n", "system.yaml:6:30: scheduling.r5f-0.policy"),
+    ],
+)
+def test_a_core_that_cannot_preempt_is_warned_of(
+    folder: Path, capsys: pytest.CaptureFixture[str], scheduling: str, place: str
+) -> None:
+    Path("step.hpp").write_text("", encoding="utf-8")
+    Path("system.yaml").write_text(STEPS + scheduling, encoding="utf-8")
+    status, _, err = call(capsys, "check", "system.yaml")
+    assert (status, err) == (0, f"warning: {place}: {NO_INTERRUPT}; {NON_PREEMPTIVE}\n")
+    # What runs there says the same.
+    assert NO_INTERRUPT in call(capsys, "check", "system.yaml", "--for", "board")[2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("tasks:", "scheduling: {r5f: {policy: fixed-priority-non-preemptive}}\ntasks:"),
+        ("on: r5f-0", "on: a72-0"),
+        # A stand-in's job looks by itself, and a task without a step runs as a stand-in.
+        ('step: "step.hpp::fast::step"', "step: stand-in"),
+        ('step: "step.hpp::fast::step", ', ""),
+    ],
+)
+def test_a_core_that_need_not_preempt_or_can_is_not(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str]
+) -> None:
+    Path("step.hpp").write_text("", encoding="utf-8")
+    text = STEPS.replace(*change)
+    if "fast::" not in text:
+        text = text.replace('step: "step.hpp::slow::step", ', "")
+    Path("system.yaml").write_text(text, encoding="utf-8")
+    assert call(capsys, "check", "system.yaml")[::2] == (0, "")
