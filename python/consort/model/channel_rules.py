@@ -104,7 +104,7 @@ def _known_parts(view: View, system: System) -> Problems:
                 text = f"{reader!r} is no task and no device; {nearest(reader, known, 'tasks and devices')}"
                 yield from view.say(place, text)
             elif reader in sources and writer in sources:
-                text = f"{writer!r} and {reader!r} are devices both; a channel has a task at one end"
+                text = f"{writer!r} and {reader!r} are both devices; a channel has a task at one end"
                 yield from view.say(place, text)
             elif reader in channel.to[:index]:
                 yield from view.say(place, f"{reader!r} stands twice; remove one of them")
@@ -160,7 +160,8 @@ def _unknown(
 
 
 def _both_ends(view: View, system: System) -> Problems:
-    parts = {*system.tasks, *devices(view, system)}
+    sources = devices(view, system)
+    parts = {*system.tasks, *sources}
     all_writers, all_readers = ends_of(system)
     for name, channel in system.channels.items():
         if "." in name:
@@ -172,7 +173,9 @@ def _both_ends(view: View, system: System) -> Problems:
         if name in system.tasks and system.tasks[name].execution == "offloaded":
             continue
         writers = list(all_writers.get(name, {}).items())
-        for writer, place in writers[1:] if writers and writers[0][0] in parts else ():
+        # Of a channel between devices that is said, and whether its writer is the wrong one is unknown.
+        sound = channel.from_ not in sources or not any(reader in sources for reader in channel.to)
+        for writer, place in writers[1:] if sound and writers and writers[0][0] in parts else ():
             text = f"{writers[0][0]!r} writes {name!r} already, and a channel has one writer; "
             left = unwritten(view, system)
             if left:
