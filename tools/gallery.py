@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the pictures of docs/gallery.md from published.csv and counted.csv of experiments/.
+"""Draws the pictures of docs/gallery.md from the tables and the description of experiments/.
 
 Usage: .venv/bin/python tools/gallery.py [FOLDER]     without FOLDER: docs/images/gallery
 """
@@ -17,6 +17,11 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
+from consort.analysis.system import analyze_system
+from consort.model import load_system
+from consort.record.ran import SLICES
+from consort.simulate.build import prepare
+from consort.simulate.engine import simulate as simulated
 from consort.sweep.page import COLOURS, MARKERS, PAPER
 from consort_remote.formulas import b2b, pipelined, utilisation
 from matplotlib.axes import Axes
@@ -271,6 +276,61 @@ def spm_table5(axes: Axes) -> None:
     axes.legend()
 
 
+# Five tasks on a core, and one on another that shares the DMA; a slot of its TDMA is the unit of time.
+LANES = ROOT / "experiments" / "spm-centric-os" / "figure2" / "system.yaml"
+SLOT_PS = 10**8
+PARTS = {"execute": ("CPU", ""), "load": ("DMA", "load\n"), "unload": ("DMA", "unload\n")}
+
+
+def piece(axes: Axes, at: float, begin: float, length: float, colour: str, text: str) -> None:
+    axes.barh(at, length, 0.8, begin, color=colour, edgecolor="white")
+    axes.text(begin + length / 2, at, text, ha="center", va="center", color="white", fontsize=7)
+
+
+def spm_figure2(axes: Axes) -> None:
+    """A simulation's trace: the processor of one core, and the DMA slot by slot."""
+    prepared = prepare(load_system(LANES))
+    found = simulated(prepared, 17 * SLOT_PS, choice="worst", trace=True)
+    assert found.slices is not None and found.jobs is not None
+    core = prepared.cores.index("app-0")
+    for one in found.slices:
+        part, sign = PARTS.get(SLICES[one["doing"]], ("", ""))
+        mine = one["core"] == core
+        if part and (mine or part == "DMA"):
+            begin, end = one["begin"] / SLOT_PS, one["end"] / SLOT_PS
+            name = f"{sign}τ{one['task'] + 1}" if mine else f"{sign}other"
+            piece(axes, part == "CPU", begin, end - begin, COLOURS[one["task"]] if mine else "grey", name)
+    for job in found.jobs:
+        if job["task"] != prepared.tasks.index("other"):
+            at, colour = job["release"] / SLOT_PS, COLOURS[job["task"]]
+            axes.annotate("", (at, 1.95), (at, 1.45), arrowprops={"arrowstyle": "->", "color": colour})
+    axes.set_axisbelow(True)
+    axes.set_yticks((0, 1), ("DMA", "CPU"))
+    axes.set_xticks(range(0, 19, 2))
+    axes.set(
+        title="Figure 2: simulated; arrows: releases", xlabel="time [slots]", ylim=(-0.6, 2.1), xlim=(0, 18)
+    )
+
+
+def spm_figure4(axes: Axes) -> None:
+    """The worst case behind a bound; the paper prints the length of its last interval."""
+    (bound,) = (one for one in analyze_system(load_system(LANES)) if one.task == "tau3")
+    steps = bound.explanation
+    for at, step in enumerate(reversed(steps)):
+        length = step.length / SLOT_PS
+        colour = COLOURS[("blocking", "interference", "own", "unload").index(step.kind)]
+        piece(axes, at, step.start / SLOT_PS, length, colour, f"{length:g}")
+    axes.set_axisbelow(True)
+    axes.set_yticks(range(len(steps)), [step.label for step in reversed(steps)])
+    final = sum(step.length for step in steps if step.kind in ("own", "unload")) / SLOT_PS
+    assert bound.response is not None
+    axes.set(
+        title=f"Figure 4: bound of τ3, {bound.response / SLOT_PS:g} slots; last interval {final:g},"
+        f" published max(c + 5, 7) with c = {steps[-2].length / SLOT_PS:g}",
+        xlabel="time since the release [slots]",
+    )
+
+
 PICTURES: dict[str, tuple[Callable[..., None], int]] = {
     "taming-table1-figure2": (taming_figure2, 2),
     "taming-figures-3-4": (taming_figure3, 2),
@@ -278,6 +338,8 @@ PICTURES: dict[str, tuple[Callable[..., None], int]] = {
     "icc-figure-4": (icc_figure4, 2),
     "remap-figures-7-12": (remap_figures, 2),
     "remap-figure-13": (remap_figure13, 2),
+    "spm-figure-2": (spm_figure2, 1),
+    "spm-figure-4": (spm_figure4, 1),
     "spm-table5": (spm_table5, 1),
     "spm-figures-5-7": (lambda *axes: (spm_figure5(axes[0]), spm_figure7(*axes[1:])), 3),
     "cross-isa-figures-2-3": (cross_isa, 2),
