@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from board_support import ROOT, board
-from consort.board import clocks, executive
+from consort.board import executive
 from consort.board.application import prepare_board
-from consort.board.clocks import ClockError, read_clocks
-from consort.board.placement import Side
+from consort.board.records import CLOCKS_TITLE, ClockError, read_clocks
 from consort.model import load_system
 
 NON_PREEMPTIVE = {"policy": "fixed-priority-non-preemptive"}
@@ -52,7 +51,7 @@ def test_cores_set_their_clocks_by_the_first(
     board(name)
     run = prepare_board(load_system(described(tmp_path, platform, cores)), lambda *_: None)
     found = executive.run(run.request(50 * 10**9, counted=True))
-    section = next(s for s in found.sections if s["title"] == clocks.TITLE)
+    section = next(s for s in found.sections if s["title"] == CLOCKS_TITLE)
     reference, *others = cores
     assert [row[:2] for row in section["rows"]] == [[core, reference] for core in others]
     for _, _, within, gained, known, apart in section["rows"]:
@@ -66,12 +65,12 @@ def test_one_core_has_no_clock_to_set(tmp_path: Path) -> None:
     board("mps2")
     run = prepare_board(load_system(described(tmp_path, "stm32mp157", {"m4-0": {}})), lambda *_: None)
     found = executive.run(run.request(10**9, counted=True))
-    assert clocks.TITLE not in [section["title"] for section in found.sections]
+    assert CLOCKS_TITLE not in [section["title"] for section in found.sections]
 
 
 def test_a_clock_that_ran_behind_is_read_as_one() -> None:
     results = {"r5f-0": [0] * 16, "a72-0": [0] * 5 + [70, (1 << 32) - 900, 150] + [0] * 8}
-    cores = {"r5f-0": Side("R5F", 1, 10**9, False), "a72-0": Side("A72", 0, 62_500_000, True)}
+    hertz = {"r5f-0": 10**9, "a72-0": 62_500_000}
     # A tick of the reference's clock is a nanosecond.
-    assert read_clocks(cores, results) == [ClockError("a72-0", "r5f-0", 71, -900, 152)]
-    assert read_clocks(cores, results)[0].apart == 71 + 900 + 152
+    assert read_clocks(hertz, results) == [ClockError("a72-0", "r5f-0", 71, -900, 152)]
+    assert read_clocks(hertz, results)[0].apart == 71 + 900 + 152

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput, SystemFails
 from consort.base.waiting import STANDSTILL_S, Progress, silent
-from consort.board import clocks, records, rtlinux, stack
+from consort.board import records, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS, check_undisturbed
 from consort.board.data_flow import (
     ALIGNMENT,
@@ -110,7 +110,7 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
         "region_bytes": of_region,
         "lines": window.reserve((len(plan.cores) + 1) * ALIGNMENT),
         "cores": len(plan.cores),
-        "clocks": window.reserve((len(plan.cores) + 1) * clocks.EXCHANGE_BYTES),
+        "clocks": window.reserve((len(plan.cores) + 1) * records.CLOCK_BYTES),
         # Cores in one time set their clocks, and begin together.
         "masters": sum(1 << number for number in _in_time(where)) if request.counted else 0,
         "untimed": int(not request.counted),
@@ -290,9 +290,9 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
     stacks = request.programs.stacks
     sections = [stack.section(stacks, used)] if stacks else []
     if request.counted and len(where.masters) > 1:
-        masters = {name: where.played[name] for name in where.masters}
-        left = {name: board.control_blocks[core.place].results for name, core in masters.items()}
-        sections.append(clocks.section(clocks.read_clocks(masters, left)))
+        hertz = {name: where.played[name].hertz for name in where.masters}
+        left = {name: board.control_blocks[where.played[name].place].results for name in hertz}
+        sections.append(records.clocks_section(records.read_clocks(hertz, left)))
     return Recorded(
         found[0],
         found[2],

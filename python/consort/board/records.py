@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a board's cores in nanoseconds and the results of a run, whoever served it; devices that are
-only described, whose blocks one process of this machine writes."""
+"""Records of a board's cores in nanoseconds and the results of a run, whoever served it; offsets between the
+cores' clocks; devices that are only described, whose blocks one process of this machine writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -132,3 +132,58 @@ def notes(plan: Plan) -> Iterator[str]:
             f"{channel.writer} is only described: a process in the board's time writes a numbered block to"
             f" {channel.name} every {period / 1000:g} us"
         )
+
+
+# Two lines for each core of the plan: a question's and an answer's.
+CLOCK_BYTES = 128
+CLOCKS_TITLE = "Clocks of the cores"
+
+
+@dataclass(frozen=True)
+class ClockError:
+    """A core's clock against the reference's [ns]."""
+
+    core: str
+    reference: str
+    set_within: int
+    """How far the instant from which the core counts may lie from the reference's."""
+    gained: int
+    """By how much its clock ran ahead of the reference's from the run's beginning to its end, as measured."""
+    known_within: int
+    """How far that may lie from what it gained."""
+
+    @property
+    def apart(self) -> int:
+        """The largest difference between both clocks' readings of one instant, from the first release to the
+        end."""
+        return self.set_within + abs(self.gained) + self.known_within
+
+
+def read_clocks(hertz: Mapping[str, int], results: Mapping[str, Sequence[int]]) -> list[ClockError]:
+    """Errors of all cores' clocks but the first's, by which they are set; from their control blocks'
+    results, as the cores measured them by asking (consort/bare/clocks.hpp)."""
+    reference, *others = hertz
+    # A reading says in which tick of the reference's clock it was taken.
+    tick = 10**9 // hertz[reference]
+    found = []
+    for name in others:
+        within, gained, known = results[name][5:8]
+        signed = gained - (1 << 32) if gained >> 31 else gained
+        found.append(ClockError(name, reference, within + tick, signed, known + 2 * tick))
+    return found
+
+
+def clocks_section(found: Sequence[ClockError]) -> dict[str, Any]:
+    """A table for the report."""
+    names = ("set within", "gained by the end", "known within", "apart at most")
+    return {
+        "title": CLOCKS_TITLE,
+        "columns": [
+            {"name": "core"},
+            {"name": "reference"},
+            *({"name": name, "unit": "ns", "provenance": "counted"} for name in names),
+        ],
+        "rows": [[c.core, c.reference, c.set_within, c.gained, c.known_within, c.apart] for c in found],
+        "source": "the quickest of several questions and answers before the first release, and after the last"
+        " job; a time from one core to another is known to the last column",
+    }
