@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from consort.analysis.mode_changes import ModeBounds, bounds_in_modes
 from consort.base.errors import BadInput
 from consort.judge import Verdict
-from consort.judge.changes import Change, Gap, unseen_requests
+from consort.judge.changes import Change, Gap, phases_section, stay_after, unseen_requests
 from consort.judge.disturbance import DISTURBED
 from consort.plan import ModePlans
 from consort.record.columns import EVENTS_TABLE, JOBS
@@ -23,7 +23,6 @@ from consort.record.ran import EVENTS, NONE, STATUS
 from consort.record.raw import RawRun
 from consort.record.sections import HAND_OVERS
 from consort.record.stays import Death, Stay, deaths_of
-from consort.run.phases import phases_section, stay_after
 
 PS = 10**12
 
