@@ -15,8 +15,16 @@ from typing import Any, Literal
 
 from consort import _engine
 from consort.analysis.reloads import CachedCore, by_windows
-from consort.analysis.result import Bound, Step, Steps, in_words, least
-from consort.analysis.supply import NOTE, OUT_OF_RANGE, within_range
+from consort.analysis.result import (
+    OUT_OF_RANGE,
+    OUT_OF_RANGE_NOTE,
+    Bound,
+    Step,
+    Steps,
+    in_words,
+    least,
+    within_range,
+)
 from consort.analysis.uniprocessor import edf, fixed_priority
 from consort.analysis.unitask import Reloads, UniTask, distances_in, spacing_of
 from consort.model.channel import Wait
@@ -452,7 +460,7 @@ def _self_suspending(
         response = None if raw["bound"] is None else raw["bound"] * tick
         notes: tuple[str, ...] = ()
         if raw["verdict"] == OUT_OF_RANGE:
-            notes = (NOTE,)
+            notes = (OUT_OF_RANGE_NOTE,)
         elif response is None:
             notes = ("with its suspension it and the tasks before it ask for more than the core has",)
         elif raw["first_job_only"]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 from consort.base.errors import Held
 from consort.base.units import counted, html_table
 from consort.model.base import group_of
-from consort.model.quantities import Duration
+from consort.model.quantities import LARGEST, Duration
 
 StepKind = Literal[
     "blocking",
@@ -284,3 +284,19 @@ def in_words(picoseconds: int) -> str:
     digits = len(str(factor)) - 1
     fraction = f".{rest:0{digits}d}".rstrip("0") if rest else ""
     return f"{sign}{whole}{fraction}{unit}"
+
+
+OUT_OF_RANGE = "out-of-range"
+OUT_OF_RANGE_NOTE = "its busy window, or a time of it, leaves 63 bits of picoseconds (106 days)"
+
+
+def within_range(analysis: Callable[..., dict[str, Any]], **arguments: Any) -> dict[str, Any]:
+    """The result of an analysis of the engine, within 63 bits; without a bound, and with this verdict, if a
+    sum is too large."""
+    for value in arguments.values():
+        if isinstance(value, list) and value and isinstance(value[0], int) and max(value) > LARGEST:
+            return {"verdict": OUT_OF_RANGE, "bound": None}
+    try:
+        return analysis(**arguments)
+    except OverflowError:
+        return {"verdict": OUT_OF_RANGE, "bound": None}

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from consort import _engine
 from consort.analysis.figures import Figures, NotAnalysable, check_together
-from consort.analysis.result import Bound, Step, Used, in_words, joined
-from consort.analysis.supply import NOTE
+from consort.analysis.result import OUT_OF_RANGE_NOTE, Bound, Step, Used, in_words, joined
 from consort.analysis.unitask import UniTask
 from consort.model import System
 from consort.plan import Plan, Slot, plan_of
@@ -95,7 +94,7 @@ def bound_core(
     found = engine(False)
     if not found:
         # A time, or a sum, left the range of the engine's times.
-        note = f"{NOTE}; or a time is 2^50 of its ticks, {in_words(tick)}, or more"
+        note = f"{OUT_OF_RANGE_NOTE}; or a time is 2^50 of its ticks, {in_words(tick)}, or more"
         return [
             Bound(task.name, None, task.deadline, _SOURCE[method], core=core, notes=(note,)) for task in tasks
         ]

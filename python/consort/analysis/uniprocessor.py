@@ -13,8 +13,16 @@ from functools import partial
 from typing import Any
 
 from consort import _engine
-from consort.analysis.result import Bound, Later, Step, Steps, in_words
-from consort.analysis.supply import NOTE, OUT_OF_RANGE, ticks_of_supply, times_of, under, within_range
+from consort.analysis.result import (
+    OUT_OF_RANGE,
+    OUT_OF_RANGE_NOTE,
+    Bound,
+    Later,
+    Step,
+    Steps,
+    in_words,
+    within_range,
+)
 from consort.analysis.unitask import (
     ANY_MOMENT,
     HasSets,
@@ -23,8 +31,11 @@ from consort.analysis.unitask import (
     reloading,
     spacing_of,
     ticks_of,
+    ticks_of_supply,
     timed,
     timed_under_edf,
+    times_of,
+    under,
     with_offsets,
 )
 from consort.analysis.unitask import UniTask as UniTask
@@ -222,7 +233,7 @@ def edf_demand(tasks: Sequence[UniTask], *, preemptive: bool = True, context_swi
     )
     reason = "; ".join(_why_none(charged, [0] * len(tasks), 0, raw)) if tasks else ""
     if raw["verdict"] == OUT_OF_RANGE:
-        return Demand(False, 0, 0, 0, NOTE)
+        return Demand(False, 0, 0, 0, OUT_OF_RANGE_NOTE)
     return Demand(raw["feasible"], raw["span"] * tick, raw["demand"] * tick, raw["points"], reason)
 
 
@@ -273,7 +284,7 @@ def _why_none(
         load = utilization([tasks[k] for k in (*_interfere(levels, index), index)])
         return (f"it and the tasks before it ask for {_percent(load)} of the core",)
     if raw["verdict"] == OUT_OF_RANGE:
-        return (NOTE,)
+        return (OUT_OF_RANGE_NOTE,)
     if raw["verdict"] == "too-long":
         return ("its busy window holds too many jobs to look at each; its load is at or next to 100 %",)
     return ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A task of one core as theorems take it: numbers alone."""
+"""A task of one core as theorems take it: numbers alone; and the supply that a hypervisor gives the core."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from consort import _engine
-from consort.analysis.result import Bound, Later, Step, Steps
-from consort.analysis.supply import ticks_of_supply, times_of, within_range
+from consort.analysis.result import Bound, Later, Step, Steps, in_words, with_theorem, within_range
 from consort.model.figures import kept_without_jitter, long_run
 from consort.plan.types import PlannedSupply, PlannedTask
 
@@ -292,3 +291,55 @@ def _steps(core: Timed, index: int, raw: dict[str, Any]) -> tuple[Step, ...]:
 def _assuming(bound: Bound, text: str) -> Bound:
     """The bound with this assumption on offsets in place of `ANY_MOMENT`."""
     return replace(bound, assumptions=tuple(text if a == ANY_MOMENT else a for a in bound.assumptions))
+
+
+_SUPPLIED = "docs/explanation/analyses.md, theorem 18 (Shin & Lee 2003), with "
+
+
+def times_of(supply: PlannedSupply | None) -> tuple[int, ...]:
+    return () if supply is None else (supply.period_ps, supply.budget_ps, supply.gap_ps)
+
+
+def ticks_of_supply(supply: PlannedSupply | None, tick: int) -> tuple[int, int, int] | None:
+    """The supply as the engine takes it."""
+    if supply is None:
+        return None
+    return supply.period_ps // tick, supply.budget_ps // tick, supply.gap_ps // tick
+
+
+def under(bound: Bound, supply: PlannedSupply | None) -> Bound:
+    """A bound that was found under a supply, with its assumptions."""
+    if supply is None:
+        return bound
+    where = "at one place of each" if supply.fixed else "anywhere in each"
+    text = (
+        f"the core has {in_words(supply.budget_ps)} in each {in_words(supply.period_ps)}, {where}; a"
+        " hypervisor's own switches take nothing of that"
+    )
+    notes = bound.notes
+    if bound.response is None and any("of the core" in note for note in notes):
+        share = supply.budget_ps / supply.period_ps
+        notes = (*notes, f"the supply is {share:.6g} of it, of which less than all may be asked for")
+    return replace(
+        bound,
+        source=with_theorem(_SUPPLIED, bound),
+        assumptions=(*bound.assumptions, text),
+        explanation=_with_gaps(bound),
+        notes=notes,
+    )
+
+
+def _with_gaps(bound: Bound) -> Sequence[Step]:
+    """The steps with the time without supply: they execute, and the rest of the bound is that time."""
+    steps = bound.explanation
+    if not steps or bound.response is None:
+        return steps
+    executed = steps[-1].start + steps[-1].length
+    # It lies in front of what executes: after the jitter, which passes anyway.
+    first = 1 if steps[0].kind == "jitter" else 0
+    at = steps[first].start
+    length = bound.response - executed
+    if not length:
+        return steps
+    gap = Step("supply", "the core is not supplied", at, length, note="all of it, before and in between")
+    return (*steps[:first], gap, *(replace(step, start=step.start + length) for step in steps[first:]))
