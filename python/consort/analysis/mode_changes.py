@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from consort.analysis.channels import WORD_BYTES
-from consort.analysis.fail_over import fail_over_bounds, gap_name, state_bytes, take_over
 from consort.analysis.figures import NOTHING, Cost, Figures, MissingFigure
+from consort.analysis.offload_costs import fail_over_bounds, gap_name, state_bytes, take_over
 from consort.analysis.result import Bound, Steps, in_words, joined
 from consort.analysis.system import analyze_system
 from consort.model import System

@@ -12,7 +12,6 @@ from consort.analysis.backlog import Arriving, Behind, arriving, behind, latenes
 from consort.analysis.bandwidth import regulated_core
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import Delivery, channel_bounds, deliveries, delivery_between, holds
-from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, check_together
 from consort.analysis.offload import (
     Master,
@@ -20,7 +19,7 @@ from consort.analysis.offload import (
     offloaded,
     together,
 )
-from consort.analysis.offload_costs import faults_of, offload_costs, pages_on, with_faults
+from consort.analysis.offload_costs import checkpoint, faults_of, offload_costs, pages_on, with_faults
 from consort.analysis.reloads import cache_costs, with_reloads
 from consort.analysis.resources import (
     blockers_of,

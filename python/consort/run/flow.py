@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from consort.analysis.fail_over import executions
 from consort.analysis.lacking import lacking_figures
+from consort.analysis.offload_costs import executions
 from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
 from consort.base.waiting import Progress

@@ -9,10 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure
 from consort.analysis.mode_changes import published_at_deadline
-from consort.analysis.offload_costs import offload_costs
+from consort.analysis.offload_costs import checkpoint, offload_costs
 from consort.analysis.three_phase import moved
 from consort.base.errors import BadInput
 from consort.model import BadDescription

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from consort import _engine
 from consort.analysis.accelerators import asks_of
-from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure
-from consort.analysis.offload_costs import offload_costs
+from consort.analysis.offload_costs import checkpoint, offload_costs
 from consort.analysis.three_phase import moved
 from consort.base.errors import BadInput
 from consort.model import BadDescription, System

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from consort.analysis.fail_over import executions
 from consort.analysis.lacking import lacking_figures, lacking_in_modes
 from consort.analysis.mode_changes import ModeBounds
+from consort.analysis.offload_costs import executions
 from consort.analysis.result import Bound
 from consort.judge import Bounds, judge
 from consort.judge.changes import changes_section

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures
 from consort.analysis.mode_changes import analyze_modes
+from consort.analysis.offload_costs import checkpoint
 from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
 from consort.record.stays import deaths_of
