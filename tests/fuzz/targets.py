@@ -23,8 +23,8 @@ from consort.model import System
 from consort.model.load import load_description
 from consort.plan.make import problems_of
 from consort.record import RawRun, RunWriter
-from consort.record.checked import reading
 from consort.record.compare import compare
+from consort.record.sections import reading
 from consort.record.store import open_run
 from consort.report import write_trace
 

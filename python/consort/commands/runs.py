@@ -130,7 +130,7 @@ def report_command(run: str | None, output: Path | None, open_page: bool, root: 
     A run is named by its folder, its id, the beginning of its id, or `latest`. Without RUN it is the last
     one, which is named first.
     """
-    from consort.record.checked import reading
+    from consort.record.sections import reading
     from consort.record.store import load_run
     from consort.report import write_report, write_trace
     from consort.report.terminal import verdict_lines
@@ -174,8 +174,8 @@ def compare_command(a: str, b: str, as_json: bool, root: Path | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from consort.record.checked import reading
     from consort.record.compare import compare
+    from consort.record.sections import reading
     from consort.record.store import load_run
 
     if a.endswith(".csv") and b.endswith(".csv"):

@@ -21,9 +21,8 @@ from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.base.files import as_read, is_file, read_json
 from consort.base.units import html_table, microseconds
-from consort.record.checked import check_record, inside, reading
 from consort.record.ran import Ran, load_plan
-from consort.record.sections import Held
+from consort.record.sections import Held, check_record, reading
 from consort.record.summary import rows_by
 
 if TYPE_CHECKING:
@@ -40,6 +39,18 @@ PARTIAL = ".partial-"
 def default_root() -> Path:
     """The folder of runs: $CONSORT_RUNS, or `runs` in the current folder."""
     return Path(os.environ.get("CONSORT_RUNS") or "runs")
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The file `name` of a run's folder; `BadInput` where it would lie outside, links followed."""
+    try:
+        found = (folder / name).resolve()
+        within = found.is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):
+        within = False
+    if not within:
+        raise BadInput(f"{name[:200]!r} does not lie in the run's folder", file=folder)
+    return found
 
 
 @dataclass(frozen=True)

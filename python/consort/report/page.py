@@ -14,9 +14,8 @@ from markupsafe import Markup
 from consort import __version__
 from consort.base.files import LARGEST_PICTURE, is_file, read_bytes
 from consort.base.units import STATISTICS, SUFFIX, figure_unit, microseconds, number, time_text
-from consort.record.checked import inside
 from consort.record.ran import LABELS
-from consort.record.store import DIAGRAM, Run, SampleReader
+from consort.record.store import DIAGRAM, Run, SampleReader, inside
 from consort.record.summary import PROVENANCE, QUANTILES, Histogram, histogram
 from consort.report import figures, judged
 from consort.report.brief_run import opening_of_page

@@ -180,7 +180,7 @@ def test_a_damaged_run_does_not_hide_the_others(run: Path, recorded: Path) -> No
 
 
 def test_defects_of_consort_stay_defects() -> None:
-    from consort.record.checked import reading
+    from consort.record.sections import reading
 
     with pytest.raises(OSError, match="disk full"), reading(Path("run")):
         raise OSError("disk full")
