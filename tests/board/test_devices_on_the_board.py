@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
+from binascii import crc_hqx
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +16,16 @@ from board_support import board
 from consort.base.errors import BadInput
 from consort.board.boards import kernel_board, roles
 from consort.board.devices import (
+    HEADER,
     BoxShape,
     DeviceSetup,
     Flow,
     Mirror,
     Subscribed,
-    frame,
-    message_of,
     place_devices,
-    serial_frame,
-    serial_messages,
-    socket_line,
 )
 from consort.board.layouts import Layouts
+from consort.board.rtlinux import quoted
 from consort.board.scratchpad import Given, KernelResult, KernelRun, kernel_images, run_kernel
 from consort.board.session import Board
 from consort.board.task_image import TaskImage, image_of_text, kernel_row, make_image
@@ -36,6 +35,9 @@ SLOT = 200 * US
 SOURCE = Path(__file__).with_name("echo_task.hpp")
 BOX = BoxShape(4, 64)
 PERIOD = 4 * MS
+TYPE = 0x88B5
+# Addresses of the board's controller and of the other end of the line; locally administered.
+HERE, THERE = bytes([2, 0, 0, 0, 0, 1]), bytes([2, 0, 0, 0, 0, 2])
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,26 @@ def test_a_flow_that_nobody_wants_is_counted(image: TaskImage):
     result = run_kernel(two(image, keep_all=True, flows=flows, until=16 * MS))
     assert result.devices is not None and result.devices.unwanted == 3
     assert [f.returned for f in result.devices.flows] == [4, 0]
+
+
+def socket_line(folder: Path) -> list[str]:
+    """The first controller on a pair of datagram sockets in the board's folder, a frame a datagram."""
+    ends = f"local.type=unix,local.path={quoted(folder / 'line')}"
+    ends += f",remote.type=unix,remote.path={quoted(folder / 'peer')}"
+    return ["-netdev", f"dgram,id=line,{ends}", "-net", "nic,netdev=line"]
+
+
+def frame(message: bytes) -> bytes:
+    """A message as a node on the line sends it to the board."""
+    return HERE + THERE + struct.pack(">H", TYPE) + struct.pack("<H", len(message)) + message
+
+
+def message_of(content: bytes) -> bytes | None:
+    """The message in a frame from the board; None: it carries none."""
+    if len(content) < HEADER or content[:6] != THERE or content[12:14] != struct.pack(">H", TYPE):
+        return None
+    (length,) = struct.unpack_from("<H", content, 14)
+    return content[HEADER : HEADER + length] if HEADER + length <= len(content) else None
 
 
 class HostNode:
@@ -190,6 +212,24 @@ def connected(path: Path) -> socket.socket | None:
         return None
     made.setblocking(False)
     return made
+
+
+def serial_frame(message: bytes) -> bytes:
+    """A message as it goes over the UART (the port's uart_device.hpp)."""
+    content = message + struct.pack("<H", crc_hqx(message, 0xFFFF))
+    escaped = b"".join(bytes([0x7D, b ^ 0x20]) if b in (0x7D, 0x7E) else bytes([b]) for b in content)
+    return b"\x7e" + escaped + b"\x7e"
+
+
+def serial_messages(stream: bytes) -> tuple[list[bytes], bytes]:
+    """The messages in the bytes of the UART, and the rest of one that has not come to its end."""
+    *parts, rest = stream.split(b"\x7e")
+    found = []
+    for part in parts:
+        content = re.sub(rb"\x7d(.)", lambda m: bytes([m[1][0] ^ 0x20]), part, flags=re.DOTALL)
+        if len(content) >= 6 and crc_hqx(content[:-2], 0xFFFF) == int.from_bytes(content[-2:], "little"):
+            found.append(content[:-2])
+    return found, rest
 
 
 class SerialNode:

@@ -69,19 +69,6 @@ class Master:
     cache: CachedCore | None = None
 
 
-def self_suspending(tasks: Sequence[UniTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:
-    """Bounds under preemptive fixed priorities of tasks whose jobs may suspend themselves.
-
-    The tasks come in priority order, most urgent first; `suspension` is the longest a job waits in all, in
-    at most `stretches` stretches. Tasks with a `remote` part belong in `offloaded`, which knows how long they
-    wait.
-    """
-    for task in tasks:
-        if task.remote is not None:
-            raise ValueError(f"{task.name} waits for {task.remote.worker}, whose other tasks are needed")
-    return _self_suspending(tasks, [task.suspension for task in tasks], context_switch, core)
-
-
 def offloaded(
     masters: Mapping[str, Master], disciplines: Mapping[str, Discipline] | None = None
 ) -> dict[str, list[Bound]]:

@@ -130,14 +130,6 @@ def bound_core(
     return results
 
 
-def smallest_slot(tasks: Sequence[UniTask]) -> int:
-    """The TDMA slot that fits every load and unload of a core [ps]; ValueError when a task lacks them."""
-    for task in tasks:
-        if task.load <= 0 or task.unload <= 0:
-            raise ValueError(f"{task.name} has no load and unload times; the slot has to be given")
-    return max(max(task.load, task.unload) for task in tasks)
-
-
 def _times(task: UniTask) -> tuple[int, ...]:
     return task.execution, task.period, task.deadline, task.load, task.unload, task.jitter
 

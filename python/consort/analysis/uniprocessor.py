@@ -7,7 +7,6 @@ docs/explanation/analyses.md states each theorem with its assumptions, proof or 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -204,37 +203,6 @@ def edf(
             )
         )
     return [under(with_offsets(bound, apart, index), supply) for index, bound in enumerate(results)]
-
-
-@dataclass(frozen=True)
-class Demand:
-    """The EDF verdict; if a deadline is missed, within `span` of a busy window `demand` is due [ps]."""
-
-    feasible: bool
-    span: int
-    demand: int
-    points: int
-    reason: str = ""
-
-
-def edf_demand(tasks: Sequence[UniTask], *, preemptive: bool = True, context_switch: int = 0) -> Demand:
-    """The processor-demand test for EDF: exact, and it looks at few points (theorem 5)."""
-    switch = context_switch if preemptive and len(tasks) > 1 else 0
-    charged = [task.with_cost(2 * context_switch, switch) for task in tasks]
-    arrays, tick = ticks_of(charged)
-    raw = within_range(
-        _engine.edf_feasible,
-        c=arrays["execution"],
-        t=arrays["period"],
-        d=arrays["deadline"],
-        jitter=arrays["jitter"],
-        blocking=arrays["blocking"],
-        preemptive=preemptive,
-    )
-    reason = "; ".join(_why_none(charged, [0] * len(tasks), 0, raw)) if tasks else ""
-    if raw["verdict"] == OUT_OF_RANGE:
-        return Demand(False, 0, 0, 0, OUT_OF_RANGE_NOTE)
-    return Demand(raw["feasible"], raw["span"] * tick, raw["demand"] * tick, raw["points"], reason)
 
 
 def _levels(tasks: Sequence[UniTask]) -> list[int]:

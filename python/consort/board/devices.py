@@ -6,9 +6,6 @@ Tables and results are structs of the I/O core's image (the port's devices.hpp).
 
 from __future__ import annotations
 
-import re
-import struct
-from binascii import crc_hqx
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +20,6 @@ from consort.board.rtlinux import quoted
 
 # A frame: Ethernet header and the message's length; the longest message fits a frame of 1,518 bytes.
 HEADER, LONGEST = 16, 1500
-TYPE = 0x88B5
-# Addresses of the board's controller and of the other end of the line; locally administered.
-HERE, THERE = bytes([2, 0, 0, 0, 0, 1]), bytes([2, 0, 0, 0, 0, 2])
 
 
 @dataclass(frozen=True)
@@ -147,47 +141,9 @@ def hub(folder: Path) -> list[str]:
     return ["-nic", "hubport,hubid=0", "-nic", "hubport,hubid=0"]
 
 
-def socket_line(folder: Path) -> list[str]:
-    """The first controller on a pair of datagram sockets in the board's folder, a frame a datagram."""
-    ends = f"local.type=unix,local.path={quoted(folder / 'line')}"
-    ends += f",remote.type=unix,remote.path={quoted(folder / 'peer')}"
-    return ["-netdev", f"dgram,id=line,{ends}", "-net", "nic,netdev=line"]
-
-
-def frame(message: bytes) -> bytes:
-    """A message as a node on the line sends it to the board."""
-    return HERE + THERE + struct.pack(">H", TYPE) + struct.pack("<H", len(message)) + message
-
-
-def message_of(content: bytes) -> bytes | None:
-    """The message in a frame from the board; None: it carries none."""
-    if len(content) < HEADER or content[:6] != THERE or content[12:14] != struct.pack(">H", TYPE):
-        return None
-    (length,) = struct.unpack_from("<H", content, 14)
-    return content[HEADER : HEADER + length] if HEADER + length <= len(content) else None
-
-
 def serial_line(folder: Path) -> str:
     """The UART's end: a stream socket in the board's folder that a program of this machine connects to."""
     return f"socket,path={quoted(folder / 'serial')},server=on,wait=off"
-
-
-def serial_frame(message: bytes) -> bytes:
-    """A message as it goes over the UART (the port's uart_device.hpp)."""
-    content = message + struct.pack("<H", crc_hqx(message, 0xFFFF))
-    escaped = b"".join(bytes([0x7D, b ^ 0x20]) if b in (0x7D, 0x7E) else bytes([b]) for b in content)
-    return b"\x7e" + escaped + b"\x7e"
-
-
-def serial_messages(stream: bytes) -> tuple[list[bytes], bytes]:
-    """The messages in the bytes of the UART, and the rest of one that has not come to its end."""
-    *parts, rest = stream.split(b"\x7e")
-    found = []
-    for part in parts:
-        content = re.sub(rb"\x7d(.)", lambda m: bytes([m[1][0] ^ 0x20]), part, flags=re.DOTALL)
-        if len(content) >= 6 and crc_hqx(content[:-2], 0xFFFF) == int.from_bytes(content[-2:], "little"):
-            found.append(content[:-2])
-    return found, rest
 
 
 def _ring(buffers: int, message: int) -> int:

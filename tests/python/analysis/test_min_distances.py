@@ -12,7 +12,7 @@ from typing import Any
 import free
 import pytest
 from consort import _engine
-from consort.analysis.offload import Master, offloaded, self_suspending
+from consort.analysis.offload import Master, offloaded
 from consort.analysis.system import analyze_system, response_times
 from consort.analysis.unitask import UniTask
 from consort.model import System, platform_from_data, system_from_data
@@ -237,7 +237,7 @@ def test_a_timer_s_lateness_brings_releases_closer() -> None:
 def test_what_waits_counts_bursts_too() -> None:
     """Theorem 6: suspension as execution."""
     burst = UniTask("a", 2, 1, 100, distances=(1, 2, 3, 40), suspension=1)
-    bounds = self_suspending([burst, UniTask("b", 5, 100, 100)])
+    bounds = offloaded({"m": Master([burst, UniTask("b", 5, 100, 100)])})["m"]
     rows = [Row(3, 1, distances=(1, 2, 3, 40)), Row(5, 100)]
     assert [b.response for b in bounds] == [reference("fixed-priority", rows, i) for i in range(2)]
     assert bounds[0].explanation[-1].start + bounds[0].explanation[-1].length == bounds[0].response

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from consort import _engine
-from consort.analysis.offload import Discipline, Master, offloaded, self_suspending
+from consort.analysis.offload import Discipline, Master, offloaded
+from consort.analysis.result import Bound
 from consort.analysis.uniprocessor import edf, fixed_priority
 from consort.analysis.unitask import Remote, UniTask
 from effort import examples
@@ -18,6 +19,11 @@ from hypothesis import strategies as st
 def make(*rows: tuple[int, int, int]) -> list[UniTask]:
     """Tasks of (c, s, t)."""
     return [UniTask(f"t{i}", c, t, t, suspension=s) for i, (c, s, t) in enumerate(rows)]
+
+
+def self_suspending(tasks: list[UniTask], *, context_switch: int = 0) -> list[Bound]:
+    """Bounds of a core whose jobs suspend themselves, and ask no worker."""
+    return offloaded({"m": Master(tasks, context_switch=context_switch)})["m"]
 
 
 @dataclass

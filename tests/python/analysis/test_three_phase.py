@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 from consort import _engine
-from consort.analysis.three_phase import DmaShare, bound_core, smallest_slot
+from consort.analysis.three_phase import DmaShare, bound_core
 from consort.analysis.unitask import UniTask
 from effort import examples
 from hypothesis import HealthCheck, find, given, settings
@@ -325,7 +325,7 @@ class TestPython:
 
     def test_bounds_in_picoseconds_with_an_explanation_that_adds_up(self):
         tasks = self.core()
-        share = DmaShare.equal(smallest_slot(tasks), 2)
+        share = DmaShare.equal(self.MS // 10, 2)
         for bound in bound_core(tasks, share, core="app-0"):
             assert bound.schedulable and bound.response is not None
             assert (
@@ -362,7 +362,3 @@ class TestPython:
     def test_what_the_analysis_does_not_take(self, task, message):
         with pytest.raises(ValueError, match=message):
             bound_core([task], DmaShare(2, 4))
-
-    def test_slot_needs_load_times(self):
-        with pytest.raises(ValueError, match="a has no load and unload times"):
-            smallest_slot([UniTask("a", 1, 10, 10)])
