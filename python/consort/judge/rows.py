@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from consort.judge import chains
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.samples import Samples
-from consort.judge.stops import Stops
+from consort.judge.stops import Stops, Stretches
 from consort.judge.verdict import Bounds, ChainWay, Limit, Outcome, Quantity, Row
 from consort.plan.channels import link_of
 from consort.plan.types import PlannedChain
@@ -144,14 +144,13 @@ class _Maker:
             most = slack + min(np.inf if one is None else one * (1 + _ROUNDING) for one in (limit, required))
             left = undisturbed & (late | over) & (behind > 0) & (ns - behind <= most)
             undisturbed = undisturbed & ~left
+        stretches = Stretches(ns, undisturbed, since, self._ticks_per_ns, stood, cores, queue=kind == "task")
         outcome: Outcome
         if not ns.size:
             outcome = "not seen"
         elif self._provenance == "emulated":
             outcome = "not judged"
-        elif self._stopped(
-            ns, undisturbed, late | over, required, limit, since, stood, cores, certain, queues=kind == "task"
-        ):
+        elif self._stopped(stretches, (late | over) & undisturbed, required, limit, certain):
             outcome = "cannot be shown"
         elif (late & undisturbed).any():
             outcome = "late"
@@ -239,67 +238,19 @@ class _Maker:
 
     def _stopped(
         self,
-        ns: NDArray[np.float64],
-        undisturbed: Mask,
+        stretches: Stretches,
         wrong: Mask,
         required: float | None,
         limit: float | None,
-        since: Times | None,
-        stood: NDArray[np.float64] | None,
-        cores: int,
         certain: Mask | None,
-        *,
-        queues: bool,
     ) -> bool:
-        """Says whether stops of the cores that left no trace may have made those samples too long.
-
-        `queues`: what one stop delays delays the next, as jobs of a core; else only what was under way.
-        """
-        wrong = wrong & undisturbed
+        """Says whether stops of the cores that left no trace may have made those samples too long."""
         allowed = min(ns for ns in (required, limit, np.inf) if ns is not None)
         if self._stops is None or not wrong.any() or not np.isfinite(allowed):
             return False
         if certain is not None and (certain & wrong).any():
             return False
-        # A job that was never served was kept from its core for as long as it had.
-        never = ~np.isfinite(ns) if stood is None else stood > 0
-        took = np.where(never, 2 * allowed, ns)
-        lasted = took if stood is None else np.maximum(took, stood)
-        if since is None:
-            begin = np.append(0.0, np.cumsum(took)[:-1])
-        else:
-            begin = (since - since.min()) / self._ticks_per_ns
-        under_way = merged(begin[undisturbed], (begin + lasted)[undisturbed])
-        exposed = float((under_way[1] - under_way[0]).sum()) * cores
-        mine = np.flatnonzero(wrong)[np.argsort(begin[wrong], kind="stable")]
-        excess, end = took[mine] - allowed, (begin + lasted)[mine]
-        if since is None:
-            before = np.zeros(mine.size)
-        elif queues:
-            # What one stop makes longer makes others that overlap it longer, by no more.
-            overlaps = begin[mine][1:] <= np.maximum.accumulate(end)[:-1] + 1
-            before = np.append(0.0, np.where(overlaps, excess[:-1], 0.0))
-        else:
-            before = _of_one_stop(begin[mine], end, excess)
-        rises = (excess > before) | (excess <= 0)
-        return self._stops.explain((excess - before)[rises], took[mine][rises], exposed)
-
-
-def _of_one_stop(
-    begin: NDArray[np.float64], end: NDArray[np.float64], excess: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """What the stop that made an earlier one longer may have made each longer by: one stop is in all those
-    that were under way together with the first of them."""
-    before = np.zeros(begin.size)
-    until, most = -np.inf, 0.0
-    for number, (since, ends, by) in enumerate(
-        zip(begin.tolist(), end.tolist(), excess.tolist(), strict=True)
-    ):
-        if since > until:
-            until, most = ends, 0.0
-        before[number] = most
-        most = max(most, by)
-    return before
+        return self._stops.explain_stretches(stretches, wrong, allowed)
 
 
 def _unless_wrong(limit: float | None, required: float | None) -> Outcome:

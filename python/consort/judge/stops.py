@@ -32,12 +32,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.judge.disturbance import merged
+
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 # A number of stops that comes by chance once in a thousand runs explains nothing.
 _CHANCE = 1e-3
 _UNSTEADY = 4
 _SEVERAL = 2
 _RARE = 0.1
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """The times that a run saw of one quantity."""
+
+    ns: Floats
+    undisturbed: Mask
+    since: NDArray[np.int64] | None
+    """When each began [ticks]; None where none overlap."""
+    ticks_per_ns: float
+    stood: Floats | None
+    """For how long each of those stood that nobody served, 0 for others."""
+    cores: int
+    """How many there are on which a stop makes one longer."""
+    queue: bool
+    """What one stop delays delays the next, as jobs of a core; else only what was under way."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +122,33 @@ class Stops:
                 return False
         return True
 
+    def explain_stretches(self, seen: Stretches, wrong: Mask, allowed: float) -> bool:
+        """Says whether such stops may have made the wrong ones of these longer than `allowed` [ns]."""
+        ns, stood, since = seen.ns, seen.stood, seen.since
+        # A job that was never served was kept from its core for as long as it had.
+        never = ~np.isfinite(ns) if stood is None else stood > 0
+        took = np.where(never, 2 * allowed, ns)
+        lasted = took if stood is None else np.maximum(took, stood)
+        if since is None:
+            begin = np.append(0.0, np.cumsum(took)[:-1])
+        else:
+            begin = (since - since.min()) / seen.ticks_per_ns
+        quiet = seen.undisturbed
+        under_way = merged(begin[quiet], (begin + lasted)[quiet])
+        exposed = float((under_way[1] - under_way[0]).sum()) * seen.cores
+        mine = np.flatnonzero(wrong)[np.argsort(begin[wrong], kind="stable")]
+        excess, end = took[mine] - allowed, (begin + lasted)[mine]
+        if since is None:
+            before = np.zeros(mine.size)
+        elif seen.queue:
+            # What one stop makes longer makes others that overlap it longer, by no more.
+            overlaps = begin[mine][1:] <= np.maximum.accumulate(end)[:-1] + 1
+            before = np.append(0.0, np.where(overlaps, excess[:-1], 0.0))
+        else:
+            before = _of_one_stop(begin[mine], end, excess)
+        rises = (excess > before) | (excess <= 0)
+        return self.explain((excess - before)[rises], took[mine][rises], exposed)
+
     def _as_long(self, level: float) -> int:
         """How many stops as long as this were seen."""
         listed = level > self.unlisted_ns
@@ -135,6 +182,21 @@ class Stops:
             "longest_ns": self.watched_ns,
             "in_run": {"count": int(self.seen_ns.size), "longest_ns": self.in_run_ns},
         }
+
+
+def _of_one_stop(begin: Floats, end: Floats, excess: Floats) -> Floats:
+    """What the stop that made an earlier one longer may have made each longer by: one stop is in all those
+    that were under way together with the first of them."""
+    before = np.zeros(begin.size)
+    until, most = -np.inf, 0.0
+    for number, (since, ends, by) in enumerate(
+        zip(begin.tolist(), end.tolist(), excess.tolist(), strict=True)
+    ):
+        if since > until:
+            until, most = ends, 0.0
+        before[number] = most
+        most = max(most, by)
+    return before
 
 
 def _at_least(inside: int, both: int, share: float) -> float:
