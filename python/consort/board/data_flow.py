@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from consort.model.channel import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
-from consort.plan.recorded import carried
 from consort.run.blocks import ROW_DEVICES
 from consort.run.source import channel_type, identifier, member_offset, member_type, plant_part, step_of
 
@@ -47,7 +46,7 @@ class DataFlow:
 
     @cached_property
     def channels(self) -> list[PlannedChannel]:
-        return [channel for channel in carried(self.plan) if channel.name in self.sources]
+        return [channel for channel in self.plan.carried if channel.name in self.sources]
 
     @cached_property
     def plants(self) -> list[PlannedDevice]:
@@ -88,7 +87,7 @@ class DataFlow:
 
     def channel(self, channel: PlannedChannel) -> dict[str, Any]:
         """A channel as a template has it."""
-        number = [known.name for known in carried(self.plan)].index(channel.name)
+        number = [known.name for known in self.plan.carried].index(channel.name)
         return {
             "type": f"Channel_{identifier(channel.name)}",
             "of": channel_type(self.plan, channel, "Access"),

@@ -16,7 +16,6 @@ from consort.board.records import written
 from consort.board.refusals import Refusals
 from consort.model import BadDescription, System
 from consort.plan import Plan, plan
-from consort.plan.recorded import carried
 from consort.plan.targets import BOARD
 
 
@@ -134,7 +133,7 @@ class Placement:
     def needs_time(self) -> bool:
         """True if a run has no meaning without a time that all its cores share."""
         plants = any(device.kind == "plant" for device in self.plan.devices.values())
-        return plants or bool(carried(self.plan)) or any(name not in self.bare for name in self.masters)
+        return plants or bool(self.plan.carried) or any(name not in self.bare for name in self.masters)
 
     @property
     def kind(self) -> str:

@@ -20,7 +20,6 @@ from consort.board.stack import StackBound, stack_bound
 from consort.model import StepReference
 from consort.model.channel import STAND_IN
 from consort.plan import PlannedTask
-from consort.plan.recorded import carried
 from consort.run.source import identifier, task_type
 
 # The numbers that a core's control block has, in this order: its program has the same enumerations. Behind
@@ -74,7 +73,7 @@ def program_source(where: Placement, core: str, layout: int | None = None) -> st
         task for task in plan.tasks.values() if task.worker is not None and (maker or task.core == core)
     ]
     flow = DataFlow(plan, core)
-    channels = carried(plan) if maker else flow.channels
+    channels = plan.carried if maker else flow.channels
     typed = list(
         dict.fromkeys(
             [

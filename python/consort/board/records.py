@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.plan import Plan, PlannedChannel
-from consort.plan.recorded import carried
 from consort.record.ran import STATUS
 from consort.run.data import struct_dtype
 
@@ -97,7 +96,7 @@ KIND, HERTZ = "x86-64", 10**9
 
 def written(plan: Plan) -> list[PlannedChannel]:
     """The channels that such devices write."""
-    return [channel for channel in carried(plan) if channel.writer not in plan.tasks]
+    return [channel for channel in plan.carried if channel.writer not in plan.tasks]
 
 
 def periods_ns(plan: Plan) -> list[int]:

@@ -16,7 +16,6 @@ from consort.model.channel import STAND_IN
 from consort.model.emulation import not_preempted
 from consort.model.platform import find_platform
 from consort.plan import Plan, PlannedCore, PlannedDevice, PlannedTask
-from consort.plan.recorded import carried
 from consort.run.blocks import ROW_DEVICES
 
 if TYPE_CHECKING:
@@ -242,7 +241,7 @@ class Refusals:
             yield self._at("devices", "no control block is left for the process that plays them")
 
     def _channels(self) -> Iterator[BadInput]:
-        for channel in carried(self.plan):
+        for channel in self.plan.carried:
             device = next((end for end in channel.readers if end not in self.plan.tasks), None)
             if device is not None:
                 yield self._at(

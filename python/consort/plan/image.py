@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encodes plan images (include/consort/app/plan.hpp) by the layouts that a program describes."""
+"""Plans outside of Python: as images (include/consort/app/plan.hpp), encoded by the layouts that a program
+describes, and as the plain data that a record keeps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from consort.base.errors import BadInput
+from consort.model.figures import Provenance
+from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size
+from consort.plan.types import Plan
 
 Row = Mapping[str, Any]
 
@@ -98,3 +106,43 @@ def _type(row: Mapping[str, Any]) -> np.dtype[Any]:
             "itemsize": row["bytes"],
         }
     )
+
+
+# Raised where an older reader would take a plan for another one.
+FORM = 2
+# The figures of a description; the unit tells which it is.
+Value = Duration | Size | DataRate | Frequency | Energy | int
+
+
+@cache
+def _plans() -> TypeAdapter[Plan]:
+    return TypeAdapter(Plan)
+
+
+@cache
+def _figures() -> TypeAdapter[Any]:
+    return TypeAdapter(dict[str, tuple[Value, Provenance | None]])
+
+
+def stored(plan: Plan) -> dict[str, Any]:
+    """The plan as plain data; `restored` gives an equal one."""
+    data = _plans().dump_python(plan, mode="json", by_alias=True, exclude_unset=True, exclude={"figures"})
+    figures = _figures().dump_python(dict(plan.figures), mode="json")
+    return {"form": FORM, **data, "figures": figures}
+
+
+def restored(data: Any, *, file: object = None) -> Plan:
+    """The plan that `stored` made; `BadInput` with `file` where it is none, or one of another version."""
+    form = data.get("form") if isinstance(data, dict) else None
+    where = None if file is None else str(file)
+    if form != FORM:
+        text = f"recorded by another version: the plan's form is {form!r}, this version reads {FORM}"
+        raise BadInput(f"{text}; record the run again", file=where, field="form")
+    parts = {key: value for key, value in data.items() if key != "form"}
+    try:
+        figures = _figures().validate_python(parts.get("figures"))
+        return _plans().validate_python(parts | {"figures": figures})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BadInput(f"the plan is damaged: {first['msg']}", file=where, field=place or None) from None

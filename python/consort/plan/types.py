@@ -477,6 +477,12 @@ class Plan:
         return tuple(name for name, core in self.cores.items() if core.serves)
 
     @property
+    def carried(self) -> tuple[PlannedChannel, ...]:
+        """The channels of tasks' own data, as the rows of a record number them. Exchanges with workers go
+        with the tasks."""
+        return tuple(channel for channel in self.channels.values() if channel.exchange_of is None)
+
+    @property
     def lacks_steps(self) -> bool:
         """True if a task has none, and no stand-in for it either."""
         return any(task.step is None for task in self.tasks.values())

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from consort.base.errors import BadInput
 from consort.base.files import read_json, write_json
-from consort.plan.recorded import carried, restored, steps_of_chains, stored
+from consort.plan.image import restored, stored
 from consort.plan.types import Plan, PlannedChain, PlannedChannel, PlannedCore, PlannedTask
 
 Nanoseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -60,9 +61,9 @@ class Ran:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(["config", *(str(part) for part in first["loc"])])
             raise BadInput(first["msg"], file=str(file) if file else None, field=where) from None
-        channels, chains = tuple(carried(plan)), tuple(plan.chains.values())
+        channels, chains = plan.carried, tuple(plan.chains.values())
         if facts.steps_of_chains:
-            channels, chains = steps_of_chains(plan)
+            channels, chains = _steps_of_chains(plan)
         return Ran(plan, facts, tuple(plan.cores.values()), channels, chains)
 
     @cached_property
@@ -93,6 +94,33 @@ class Ran:
 def executes_ns(task: PlannedTask) -> float | None:
     """The longest that the task's step executes, which no time scale stretches; None if that is not known."""
     return None if task.computes_ps is None else task.computes_ps / 1000
+
+
+def _steps_of_chains(plan: Plan) -> tuple[tuple[PlannedChannel, ...], tuple[PlannedChain, ...]]:
+    """A channel for each step from task to task of a chain, and the chains with them in their paths."""
+    channels: dict[str, PlannedChannel] = {}
+    chains = []
+    for chain in plan.chains.values():
+        path = list(chain.path[:1])
+        for writer, reader in pairwise(chain.path):
+            name = f"{writer} to {reader}" + (" (let)" if chain.communication == "let" else "")
+            channels[name] = PlannedChannel(
+                name=name,
+                # No more is claimed of it than that a read gets a block.
+                implementation="snapshot",
+                writer=writer,
+                readers=(reader,),
+                writer_core=plan.tasks[writer].core,
+                reader_cores=(plan.tasks[reader].core,),
+                capacity=None,
+                memory=None,
+                bytes=None,
+                communication=chain.communication,
+                described=False,
+            )
+            path += [name, reader]
+        chains.append(replace(chain, path=tuple(path)))
+    return tuple(channels.values()), tuple(chains)
 
 
 def write_plan(folder: Path, plan: Plan) -> None:

@@ -25,7 +25,6 @@ from consort.model.channel import STAND_IN
 from consort.plan import Plan
 from consort.plan.channels import link_of
 from consort.plan.lacks import Places
-from consort.plan.recorded import carried
 from consort.run.source import location_of, program_source
 
 _ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<words>.*)$")
@@ -173,7 +172,7 @@ def reads_its_plan(plan: Plan) -> bool:
     """
     if any(task.step != STAND_IN for task in plan.tasks.values()):
         return False
-    channels = carried(plan)
+    channels = plan.carried
     if plan.target != "virtual":
         if plan.target != "linux" or plan.three_phase_cores:
             return False

@@ -16,7 +16,6 @@ from consort.base.errors import BadInput, nearest
 from consort.base.packages import Server
 from consort.plan import Plan, PlannedAsker, PlannedCore, PlannedTask
 from consort.plan.channels import links_of, on_link
-from consort.plan.recorded import carried
 from consort.run.plan_image import acting
 
 # A transaction is ended as timed out after so many times what the platform says of the link's largest block.
@@ -255,7 +254,7 @@ class _Config:
         self.placement = placement
         self.layouts = layouts
         self.scale = time_scale
-        self.channels = [channel.name for channel in carried(plan)]
+        self.channels = [channel.name for channel in plan.carried]
         self.servers = servers
 
     def time(self, picoseconds: int) -> int:

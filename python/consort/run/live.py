@@ -23,7 +23,7 @@ from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.files import replace_file
 from consort.base.runtime import Process, runtime_folder
 from consort.plan import Plan
-from consort.plan.recorded import restored, stored
+from consort.plan.image import restored, stored
 from consort.record.ran import Ran
 from consort.run.data import struct_dtype
 

@@ -17,7 +17,6 @@ from consort.model import BadDescription, Configuration, System
 from consort.model.quantities import Duration
 from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
 from consort.plan.channels import links_of
-from consort.plan.recorded import carried
 from consort.run.config import LinkFault, Placement, check_link_faults
 
 NAMES: dict[str, str] = {
@@ -335,7 +334,7 @@ def groups(plan: Plan) -> list[list[str]]:
     for task in plan.tasks.values():
         if task.worker is not None:
             join(task.core, task.worker)
-    for channel in carried(plan):
+    for channel in plan.carried:
         ends = [end for end in (channel.writer, *channel.readers) if end in plan.tasks]
         for first, second in pairwise(ends):
             join(plan.tasks[first].core, plan.tasks[second].core)

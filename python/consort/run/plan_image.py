@@ -18,7 +18,6 @@ from consort.model import BadDescription
 from consort.plan import ModePlans, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.channels import releasing
 from consort.plan.image import Encoder, names_of
-from consort.plan.recorded import carried
 from consort.simulate.engine import ARRIVAL, Choice
 
 # As in the simulator: nothing is rounded.
@@ -128,7 +127,7 @@ class _Image:
         self.scale = time_scale
         self.cores = list(self.whole.cores)
         self.tasks = list(self.whole.tasks)
-        self.channels = {channel.name: channel for channel in carried(self.whole)}
+        self.channels = {channel.name: channel for channel in self.whole.carried}
         self.places = {name: place for place, name in enumerate(self.channels)}
         self.ends: list[dict[str, int]] = []
         self.times: list[int] = []

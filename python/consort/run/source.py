@@ -18,7 +18,6 @@ from consort.base.toolchain.builds import Templates
 from consort.model.channel import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.channels import link_of
-from consort.plan.recorded import carried
 
 # The header of a program of this machine, also in virtual time; boards have their own.
 LINUX = "consort/linux/executive/catalogue.hpp"
@@ -86,7 +85,7 @@ def program_source(plan: Plan) -> str:
                 "of": channel_type(plan, c),
                 "place": _place_of_block(plan, c),
             }
-            for c in carried(plan)
+            for c in plan.carried
         ],
         calls=[
             *(line for task in tasks for line in _bindings(plan, task)),
@@ -96,7 +95,7 @@ def program_source(plan: Plan) -> str:
                     place("channels", c.name),
                     f'catalogue.stand_in_writes<Channel_{identifier(c.name)}>("", "{c.name}");',
                 )
-                for c in carried(plan)
+                for c in plan.carried
                 if c.writer not in plan.tasks
             ),
         ],

@@ -46,7 +46,6 @@ from consort.model import (
     system_from_data,
 )
 from consort.plan import ModePlans, Plan, PlannedTask, lacks, plan, plan_in_modes
-from consort.plan.recorded import carried
 from consort.record.ran import OPERATIONS, STATUS
 from consort.record.ran import SLICES as DOING
 from consort.run.build import reads_its_plan
@@ -480,7 +479,7 @@ def operations_of(
     by_task = {number: np.sort(jobs[jobs["task"] == number], order="seq") for number in range(len(names))}
     wrote_nothing = STATUS["outputs_held"] | STATUS["unserved"]
     found: list[tuple[int, ...]] = []
-    for place, channel in enumerate(carried(made)):
+    for place, channel in enumerate(made.carried):
         if channel.writer not in names:
             continue  # no machine follows a device
         writer, let = names.index(channel.writer), channel.communication == "let"

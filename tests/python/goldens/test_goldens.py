@@ -16,7 +16,7 @@ import featured
 import pytest
 from consort.model import BadDescription, system_from_data, system_schema
 from consort.plan import plan
-from consort.plan.recorded import restored, stored
+from consort.plan.image import restored, stored
 
 ROOT = Path(__file__).parents[3]
 WALK = ROOT / "tests" / "python" / "plan" / "walk"

@@ -14,7 +14,7 @@ from consort.analysis.system import analyze_system
 from consort.base.errors import BadInput
 from consort.model import System, load_system, platform_from_data, system_from_data
 from consort.plan import Plan, plan
-from consort.plan.recorded import restored, stored
+from consort.plan.image import restored, stored
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
 from hypothesis import given, settings
