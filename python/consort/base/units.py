@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 # The statistics of a summary in the order of a table's columns, and their headings.
-SUFFIX: dict[str, str] = {
+Statistic = Literal["min", "mean", "median", "p99", "p999", "p9999", "max"]
+SUFFIX: dict[Statistic, str] = {
     "min": "min",
     "mean": "mean",
     "median": "median",

@@ -7,13 +7,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from consort.base.errors import BadInput, SystemFails
 from consort.base.files import written_whole
 from consort.commands.options import print_json, root_option
+from consort.record.summary import Configuration
 
 if TYPE_CHECKING:
     from consort.record.compare import Compared
@@ -82,7 +83,7 @@ def export(context: click.Context, run: str, folder: Path, root: Path | None) ->
         click.echo(str(file))
 
 
-def _rows(configuration: dict[str, Any]) -> Iterator[list[str]]:
+def _rows(configuration: Configuration) -> Iterator[list[str]]:
     """The response of each task; of a recording without tasks its first metric, which is the telling one."""
     from consort.base.units import figure_unit, microseconds, number
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 from consort.record.store import Run, SampleReader
-from consort.record.summary import summarise
+from consort.record.summary import Configuration, summarise
 
 BATCHES = 50
 RESAMPLES = 4000
@@ -114,7 +114,7 @@ def median_ratio_interval(a: NDArray[Any], b: NDArray[Any]) -> tuple[float, floa
 
 
 def _row(
-    readers: tuple[SampleReader, SampleReader], sides: tuple[dict[str, Any], dict[str, Any]], metric: str
+    readers: tuple[SampleReader, SampleReader], sides: tuple[Configuration, Configuration], metric: str
 ) -> Compared:
     key, kinds = sides[0]["key"], [side["summary"][metric]["provenance"] for side in sides]
     samples = [reader.samples(key, metric) for reader in readers]

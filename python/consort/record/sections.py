@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from consort.base.errors import BadInput, ConsortError, Held
+from consort.base.units import Statistic
 from consort.record.columns import Column, Converted
 from consort.record.ran import Ran
 
 Provenance = Literal["published", "derived", "bound", "simulated", "counted", "emulated", "measured"]
-Statistic = Literal["min", "mean", "median", "p99", "p999", "p9999", "max"]
 Cell = str | int | float | bool | None
 # Sections that a run that goes from mode to mode adds to its report; the terminal shows them, too.
 CHANGES_OF_MODE = "Changes of mode"

@@ -23,7 +23,7 @@ from consort.base.files import as_read, is_file, read_json
 from consort.base.units import html_table, microseconds
 from consort.record.ran import Ran, load_plan
 from consort.record.sections import Held, check_record, reading
-from consort.record.summary import rows_by
+from consort.record.summary import Configuration, rows_by
 
 if TYPE_CHECKING:
     from consort.plan import Plan
@@ -106,10 +106,10 @@ class Run:
         return Held(self.verdict["ok"])
 
     @property
-    def configurations(self) -> list[dict[str, Any]]:
+    def configurations(self) -> list[Configuration]:
         return list(self.data["configurations"])
 
-    def configuration(self, key: str) -> dict[str, Any]:
+    def configuration(self, key: str) -> Configuration:
         for configuration in self.configurations:
             if configuration["key"] == key:
                 return configuration
@@ -127,7 +127,7 @@ class Run:
             self._ran[key] = self._read(self.configuration(key))
         return self._ran[key]
 
-    def _read(self, configuration: dict[str, Any]) -> Ran | None:
+    def _read(self, configuration: Configuration) -> Ran | None:
         name = configuration.get("plan")
         if name is None:
             return None

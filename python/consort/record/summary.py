@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Percentiles of a metric over all its samples, provenance of figures, and the histograms of plots."""
+"""Percentiles of a metric over all its samples, provenance of figures, and the histograms of plots;
+and the part of a record (run.json) that such figures stand in, by its keys."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +64,80 @@ class Summary:
     provenance: str
     unserved: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
+    def as_dict(self) -> SummaryData:
+        return cast(SummaryData, dict(vars(self)))
+
+
+class SummaryData(TypedDict):
+    """A `Summary` as a record keeps it. One from before `unserved` has none."""
+
+    n: int
+    min: Number | None
+    mean: float | None
+    median: Number | None
+    p99: Number | None
+    p999: Number | None
+    p9999: Number | None
+    max: Number | None
+    unit: str
+    provenance: str
+    unserved: NotRequired[int]
+
+
+class TableData(TypedDict):
+    """A Parquet file of the run's folder."""
+
+    file: str
+    rows: int
+    attrs: dict[str, Any]
+
+
+class MetricData(TypedDict):
+    """The column that a metric's samples stand in."""
+
+    table: str
+    column: str
+    task: str | None
+    quantity: str
+
+
+class EventSummary(TypedDict):
+    """Events of one kind, task, core and cause; times from the run's origin."""
+
+    name: str
+    cause: str
+    task: str | None
+    core: str | None
+    count: int
+    first_ns: int | None
+    last_ns: int | None
+    longest_ns: int | None
+    total_ns: int | None
+
+
+class Configuration(TypedDict):
+    """A configuration's part of a record. What is not required is not in each run, or in each version."""
+
+    key: str
+    name: str
+    program: str
+    config: Any
+    cores: list[str]
+    clock: dict[str, Any]
+    realtime: dict[str, Any]
+    counters: dict[str, Number]
+    tables: dict[str, TableData]
+    events: list[dict[str, Any]]
+    event_summary: NotRequired[list[EventSummary]]
+    summary: dict[str, SummaryData]
+    metrics: dict[str, MetricData]
+    published: list[dict[str, Any]]
+    plan: NotRequired[str]
+    jobs: NotRequired[dict[str, Any]]
+    tasks: NotRequired[dict[str, dict[str, Any]]]
+    verdict: NotRequired[dict[str, Any]]
+    interference: NotRequired[list[dict[str, Any]]]
+    interference_config: NotRequired[Any]
 
 
 def summarise(values: NDArray[Any], unit: str, provenance: str) -> Summary | None:

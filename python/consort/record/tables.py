@@ -28,7 +28,7 @@ from consort.record.columns import (
 from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE, TIMED_EVENTS, Ran
 from consort.record.raw import Event, RawRun, RawTable
 from consort.record.sections import Judgement, beside_expected, task_of
-from consort.record.summary import Summary, summarise, summarise_parts
+from consort.record.summary import Configuration, EventSummary, Summary, summarise, summarise_parts
 
 # An event that begins a state, and those that end it: how long it lasted lies between them.
 ENDED_BY: dict[str, tuple[str, ...]] = {
@@ -43,7 +43,7 @@ def summarised(
     ran: Ran | None,
     origin: int,
     ticks_per_second: float,
-) -> list[dict[str, Any]]:
+) -> list[EventSummary]:
     """One entry for each kind of event, task, core and cause, in the order of their first occurrence.
 
     Times are in ns since the recording's first time stamp. `longest_ns` and `total_ns` are None where the
@@ -53,7 +53,7 @@ def summarised(
     def ns(ticks: NDArray[Any]) -> NDArray[np.int64]:
         return to_ns(ticks.astype(np.int64), ticks_per_second)
 
-    found: list[dict[str, Any]] = []
+    found: list[EventSummary] = []
     if table is not None and table.rows.size and ran is not None:
         rows = table.rows[np.argsort(table.rows["time"], kind="stable")]
         times = ns(rows["time"] - np.uint64(origin))
@@ -81,14 +81,14 @@ def summarised(
     return sorted(found, key=lambda entry: (entry["first_ns"] is None, entry["first_ns"]))
 
 
-def _of_manifest(events: Iterable[Event], ns: Any, origin: int) -> list[dict[str, Any]]:
+def _of_manifest(events: Iterable[Event], ns: Any, origin: int) -> list[EventSummary]:
     by_name: dict[str, list[int]] = {}
     for event in events:
         by_name.setdefault(event.name, []).append(event.tick)
     found = []
     for name, ticks in by_name.items():
         known = np.array([tick - origin for tick in ticks if tick], dtype=np.int64)
-        found.append(_entry(name, ns(known), None, None, None) | {"count": len(ticks)})
+        found.append(_entry(name, ns(known), None, None, None, count=len(ticks)))
     return found
 
 
@@ -107,14 +107,16 @@ def _entry(
     task: str | None,
     core: str | None,
     cause: str = "",
-) -> dict[str, Any]:
+    count: int | None = None,
+) -> EventSummary:
+    """The entry of events at these times. `count`: of all, where not each has a time."""
     has = lasted is not None and lasted.size > 0
     return {
         "name": name,
         "cause": cause,
         "task": task,
         "core": core,
-        "count": int(times.size),
+        "count": int(times.size) if count is None else count,
         "first_ns": int(times.min()) if times.size else None,
         "last_ns": int(times.max()) if times.size else None,
         "longest_ns": int(lasted.max()) if has and lasted is not None else None,
@@ -127,7 +129,7 @@ GROUP = 1 << 18
 SOURCES = {0: "memory stream", 1: "loopback copy", 2: "stress-ng"}
 
 
-def entry_of(key: str, name: str, raw: RawRun) -> dict[str, Any]:
+def entry_of(key: str, name: str, raw: RawRun, published: list[dict[str, Any]]) -> Configuration:
     """A configuration's part of the record, without its tables."""
     manifest = raw.manifest
     origin = raw.origin()
@@ -150,11 +152,12 @@ def entry_of(key: str, name: str, raw: RawRun) -> dict[str, Any]:
         "event_summary": summarised(raw.tables.get(EVENTS_TABLE), manifest.events, raw.ran, origin, rate),
         "summary": {},
         "metrics": {},
+        "published": published,
     }
 
 
 def add_tables(
-    entry: dict[str, Any],
+    entry: Configuration,
     tables: list[RawTable],
     raw: RawRun,
     folder: Path,
@@ -291,7 +294,7 @@ def _write_parquet(converted: Converted, rows: int, provenance: str, file: Path)
             writer.write_table(converted.arrow(provenance, group), GROUP)
 
 
-def _summarise_into(entry: dict[str, Any], table: str, metrics: list[Metric], provenance: str) -> None:
+def _summarise_into(entry: Configuration, table: str, metrics: list[Metric], provenance: str) -> None:
     for metric, summary in zip(metrics, _summaries(metrics, provenance), strict=True):
         if summary is None:
             continue

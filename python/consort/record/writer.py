@@ -38,6 +38,7 @@ from consort.record.store import (
     Run,
     default_root,
 )
+from consort.record.summary import Configuration
 from consort.record.tables import activity_of, add_tables, entry_of
 
 LOCK = ".lock"
@@ -227,8 +228,7 @@ class RunWriter:
             raise BadInput(f"'{key}' is no key: letters, digits, - _ .", field="key")
         if any(c["key"] == key for c in self._data["configurations"]):
             raise BadInput(f"configuration '{key}' was added before", field="key")
-        entry = entry_of(key, name, raw)
-        entry["published"] = [make_published(row).model_dump() for row in published]
+        entry = entry_of(key, name, raw, [make_published(row).model_dump() for row in published])
         tables = dict(raw.tables)
         if interference is not None:
             tables[ACTIVITY] = activity_of(interference, raw)
@@ -323,9 +323,7 @@ class RunWriter:
             os.close(self._lock)
 
 
-def _failures(
-    entry: dict[str, Any], expected_events: Collection[str], verdict: Judgement | None
-) -> list[str]:
+def _failures(entry: Configuration, expected_events: Collection[str], verdict: Judgement | None) -> list[str]:
     """Reasons that this configuration fails beside those of a judge, and without one those from its counts.
 
     Counters that the samples contradict and records that were lost fail it either way: the record itself is

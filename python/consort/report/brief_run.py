@@ -10,6 +10,7 @@ from typing import Any
 from consort.base.units import duration, figure_unit, jobs_of, microseconds, number, times
 from consort.record.sections import Held
 from consort.record.store import Run
+from consort.record.summary import Configuration
 from consort.report.lines import Brief, Timed, listed, worst
 from consort.report.terminal import outcome
 
@@ -31,7 +32,7 @@ def brief_of_run(run: Run, description: str = "", removable: Collection[str] = (
 
 
 def _times(
-    run: Run, configuration: Mapping[str, Any], kind: str, quantities: tuple[str, ...], named: bool
+    run: Run, configuration: Configuration, kind: str, quantities: tuple[str, ...], named: bool
 ) -> Iterator[Timed]:
     unit = figure_unit(configuration["clock"]).split(",")[0]
     plan = run.plan(configuration["key"])
@@ -59,7 +60,7 @@ def _number(ns: float | str | None) -> float | None:
     return None if ns is None else float(ns)
 
 
-def _verdict(run: Run, judged: list[dict[str, Any]]) -> str:
+def _verdict(run: Run, judged: list[Configuration]) -> str:
     keys = {ok: [c["key"] for c in judged if c["verdict"]["ok"] == ok] for ok in Held}
     head = run.held.headline
     if not judged:
@@ -78,7 +79,7 @@ def _verdict(run: Run, judged: list[dict[str, Any]]) -> str:
     return f"{head} in {listed(failed)}{more}{held}"
 
 
-def _cause(run: Run, judged: list[dict[str, Any]]) -> str:
+def _cause(run: Run, judged: list[Configuration]) -> str:
     reasons = run.verdict["reasons"]
     if reasons:
         return _beginning(str(reasons[0]))
@@ -96,7 +97,7 @@ def _beginning(reason: str) -> str:
     return f"{first}; the report has the rest" if more else first
 
 
-def _parts(run: Run, judged: list[dict[str, Any]]) -> str:
+def _parts(run: Run, judged: list[Configuration]) -> str:
     """The largest part of the worst response: computing, the exchange with a worker, or the wait."""
     rows = [(c, row) for c in judged for row in c["verdict"]["rows"] if row["kind"] == "task"]
     times = {
@@ -125,7 +126,7 @@ def _parts(run: Run, judged: list[dict[str, Any]]) -> str:
     )
 
 
-def _next(run: Run, judged: list[dict[str, Any]], description: str, removable: Collection[str]) -> str:
+def _next(run: Run, judged: list[Configuration], description: str, removable: Collection[str]) -> str:
     page = f"consort report {run.path} --open"
     culprits = [pause["culprit"] for c in judged for pause in c["verdict"]["pauses"]]
     removed = [culprit for culprit in culprits if culprit in removable]

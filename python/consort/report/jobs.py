@@ -18,7 +18,7 @@ from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 from consort.record.columns import JOBS, SLICES_TABLE
 from consort.record.ran import LABELS, STATUS
 from consort.record.store import Run
-from consort.record.summary import rows_by
+from consort.record.summary import Configuration, rows_by
 
 FIRST = 1000
 WORST = 200
@@ -288,7 +288,7 @@ EXECUTE = "execute"
 def add_slices(
     trace: Trace,
     run: Run,
-    configuration: dict[str, Any],
+    configuration: Configuration,
     jobs: Jobs,
     process: Callable[[str], int],
     offset: int,

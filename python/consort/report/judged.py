@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from markupsafe import Markup
 
-from consort.base.units import duration, figure_unit, microseconds, number, time_text
+from consort.base.units import Statistic, duration, figure_unit, microseconds, number, time_text
 from consort.plan.types import Plan
 from consort.record.columns import JOBS
 from consort.record.ran import STATUS
 from consort.record.sections import EXPECTED
 from consort.record.store import Run, SampleReader
-from consort.record.summary import histogram
+from consort.record.summary import Configuration, SummaryData, histogram
 from consort.report import figures
 from consort.report.jobs import Jobs, select
 from consort.report.lines import placed
@@ -36,7 +36,7 @@ STATE_MEMBERS = 8
 UNTIMED = ("counted", "emulated")
 
 
-def verdict_of(run: Run, configuration: dict[str, Any]) -> dict[str, Any] | None:
+def verdict_of(run: Run, configuration: Configuration) -> dict[str, Any] | None:
     """The verdict's table with every figure written out; None where nothing was judged."""
     verdict = configuration.get("verdict")
     if verdict is None:
@@ -103,7 +103,7 @@ def _where(plan: Plan | None, row: dict[str, Any]) -> str:
 
 
 def limits_of(
-    run: Run, configuration: dict[str, Any], task: str, quantity: str
+    run: Run, configuration: Configuration, task: str, quantity: str
 ) -> tuple[float | None, float | None]:
     """The deadline (or what is required) and the bound of a quantity of a task, in ns."""
     for row in (configuration.get("verdict") or {}).get("rows", []):
@@ -112,13 +112,13 @@ def limits_of(
     return (_deadline(run, configuration, task) if quantity == "response" else None, None)
 
 
-def _deadline(run: Run, configuration: dict[str, Any], task: str) -> float | None:
+def _deadline(run: Run, configuration: Configuration, task: str) -> float | None:
     """A task's deadline in ns; None in a configuration without that task."""
     ran = run.ran(configuration["key"])
     return None if ran is None or task not in ran.plan.tasks else ran.ns(ran.plan.tasks[task].deadline_ps)
 
 
-def timelines(run: Run, configuration: dict[str, Any], jobs: Jobs | None, index: int) -> list[dict[str, Any]]:
+def timelines(run: Run, configuration: Configuration, jobs: Jobs | None, index: int) -> list[dict[str, Any]]:
     """The worst job of each of the tasks that came nearest to their deadlines, or furthest past them."""
     ran = run.ran(configuration["key"])
     if jobs is None or not len(jobs) or ran is None:
@@ -150,7 +150,7 @@ def trace_text(jobs: Jobs | None) -> str:
     return "" if jobs is None or not len(jobs) else select(jobs).text
 
 
-def chains(configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
+def chains(configuration: Configuration, index: int) -> list[dict[str, Any]]:
     """The longest reactions of chains, drawn through the jobs that carried them."""
     verdict = configuration.get("verdict") or {}
     bounds = {
@@ -178,7 +178,7 @@ def _nearness(row: dict[str, Any]) -> float:
     return -row["seen"] / limit if limit and row["seen"] is not None else 0.0
 
 
-def outputs(run: Run, configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
+def outputs(run: Run, configuration: Configuration, index: int) -> list[dict[str, Any]]:
     """The outputs of each task over time; and some over the expected ones, around the first wrong one or from
     the start."""
     made: list[dict[str, Any]] = []
@@ -225,7 +225,7 @@ def outputs(run: Run, configuration: dict[str, Any], index: int) -> list[dict[st
     return made
 
 
-def plants(run: Run, configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
+def plants(run: Run, configuration: Configuration, index: int) -> list[dict[str, Any]]:
     """The state of each plant over its logical time."""
     made: list[dict[str, Any]] = []
     for table in configuration["tables"]:
@@ -249,7 +249,7 @@ def plants(run: Run, configuration: dict[str, Any], index: int) -> list[dict[str
 
 
 def _releases(
-    run: Run, configuration: dict[str, Any], task: str, seq: np.ndarray[Any, Any]
+    run: Run, configuration: Configuration, task: str, seq: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any] | None:
     """When these jobs of a task were released, since the first release of the run [ns]; None where a number
     stands for several jobs, or for none."""
@@ -265,7 +265,7 @@ def _releases(
     return np.asarray(releases - first, dtype=np.float64)
 
 
-def _wrong_rows(run: Run, configuration: dict[str, Any], task: str, rows: Any) -> np.ndarray[Any, Any]:
+def _wrong_rows(run: Run, configuration: Configuration, task: str, rows: Any) -> np.ndarray[Any, Any]:
     """The rows of a table of outputs whose job carries the error bit."""
     if JOBS not in configuration["tables"] or task not in configuration.get("tasks", {}):
         return np.zeros(0, dtype=np.int64)
@@ -318,7 +318,7 @@ def tasks_of(run: Run) -> list[str]:
     return list(dict.fromkeys(task for c in run.configurations for task in c.get("tasks", {})))
 
 
-def _to_deadline(run: Run, configuration: dict[str, Any], task: str) -> float:
+def _to_deadline(run: Run, configuration: Configuration, task: str) -> float:
     """Sorts by how near a task's worst job came to its deadline; a release that was not served is past it."""
     summary = configuration["summary"].get(f"{task}.response")
     deadline = _deadline(run, configuration, task)
@@ -327,7 +327,7 @@ def _to_deadline(run: Run, configuration: dict[str, Any], task: str) -> float:
     return -float("inf") if summary["max"] is None else -summary["max"] / deadline
 
 
-def event_rows(configuration: dict[str, Any]) -> list[dict[str, Any]]:
+def event_rows(configuration: Configuration) -> list[dict[str, Any]]:
     """Events counted by kind, task, core and cause."""
     return [
         {
@@ -343,12 +343,12 @@ def event_rows(configuration: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def statistic(summary: dict[str, Any], name: str) -> str:
+def statistic(summary: SummaryData, name: Statistic) -> str:
     """A statistic of a metric: a time in µs, anything else as it is."""
     if summary["unit"] == "ns":
         return microseconds_or_endless(summary[name])
     return number(summary[name])
 
 
-def _unit(configuration: dict[str, Any]) -> str:
+def _unit(configuration: Configuration) -> str:
     return figure_unit(configuration["clock"]).split(",")[0]

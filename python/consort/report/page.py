@@ -13,10 +13,10 @@ from markupsafe import Markup
 
 from consort import __version__
 from consort.base.files import LARGEST_PICTURE, is_file, read_bytes
-from consort.base.units import STATISTICS, SUFFIX, figure_unit, microseconds, number, time_text
+from consort.base.units import STATISTICS, SUFFIX, Statistic, figure_unit, microseconds, number, time_text
 from consort.record.ran import LABELS
 from consort.record.store import DIAGRAM, Run, SampleReader, inside
-from consort.record.summary import PROVENANCE, QUANTILES, Histogram, histogram
+from consort.record.summary import PROVENANCE, QUANTILES, Configuration, Histogram, histogram
 from consort.report import figures, judged
 from consort.report.brief_run import opening_of_page
 from consort.report.jobs import Jobs, load_jobs
@@ -180,7 +180,7 @@ def _overview(run: Run) -> dict[str, Any] | None:
     }
 
 
-def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[str, Any]:
+def _configuration(run: Run, configuration: Configuration, index: int) -> dict[str, Any]:
     summary = configuration["summary"]
     time = figure_unit(configuration["clock"]).split(",")[0]
     rows = []
@@ -246,7 +246,7 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
     }
 
 
-def _clock(configuration: dict[str, Any]) -> str:
+def _clock(configuration: Configuration) -> str:
     """The clock of a recording; one that no hardware has ticks at no rate."""
     clock = configuration["clock"]
     simulated = clock["provenance"] == "simulated"
@@ -258,24 +258,25 @@ def _rate(bytes_per_second: float | None) -> str:
     return "unknown" if bytes_per_second is None else f"{bytes_per_second / 1e6:.0f} MB/s"
 
 
-def _deadline(configuration: dict[str, Any]) -> int | None:
+def _deadline(configuration: Configuration) -> int | None:
     """The deadline that the program ran with, where its configuration names one."""
     config = configuration["config"]
     deadline = config.get("deadline_ns") if isinstance(config, dict) else None
     return int(deadline) if isinstance(deadline, int | float) else None
 
 
-def _resolution(configuration: dict[str, Any]) -> float:
+def _resolution(configuration: Configuration) -> float:
     clock = configuration["clock"]
     return float(clock["resolution_ticks"] / clock["ticks_per_second"] * 1e9)
 
 
-def _published(configuration: dict[str, Any]) -> list[dict[str, str]]:
+def _published(configuration: Configuration) -> list[dict[str, str]]:
     """Published and recorded values side by side, each in its own column, and their ratio."""
     rows: list[dict[str, str]] = []
     for row in configuration["published"]:
         summary = configuration["summary"].get(row["metric"])
-        for statistic, value in row["values"].items():
+        values: dict[Statistic, float] = row["values"]
+        for statistic, value in values.items():
             published = value * _PUBLISHED_NS[row["unit"]]
             # A metric that this run did not record still has its published value.
             recorded = summary[statistic] if summary is not None and summary["unit"] == "ns" else None
@@ -294,7 +295,7 @@ def _published(configuration: dict[str, Any]) -> list[dict[str, str]]:
     return rows
 
 
-def _timeline(configuration: dict[str, Any], jobs: Jobs | None, index: int) -> list[dict[str, Any]]:
+def _timeline(configuration: Configuration, jobs: Jobs | None, index: int) -> list[dict[str, Any]]:
     """The worst job of a recording that describes no tasks."""
     worst = None if jobs is None or "tasks" in configuration else jobs.worst(0)
     if jobs is None or worst is None:
@@ -322,7 +323,7 @@ def _distributions(run: Run) -> list[dict[str, Any]]:
     A metric of several configurations is one figure; metrics that only one configuration has (a
     benchmark's series) share a figure.
     """
-    by_metric: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_metric: dict[str, list[Configuration]] = defaultdict(list)
     reader = SampleReader(run)
     drawn: dict[tuple[str, str], Histogram] = {}
     for configuration in run.configurations:
@@ -334,8 +335,8 @@ def _distributions(run: Run) -> list[dict[str, Any]]:
             if made is not None:
                 drawn[configuration["key"], metric] = made
                 by_metric[metric].append(configuration)
-    groups: list[tuple[str, str, list[tuple[str, dict[str, Any], str]]]] = []
-    single: dict[str, list[tuple[str, dict[str, Any], str]]] = defaultdict(list)
+    groups: list[tuple[str, str, list[tuple[str, Configuration, str]]]] = []
+    single: dict[str, list[tuple[str, Configuration, str]]] = defaultdict(list)
     for metric, configurations in by_metric.items():
         if len(configurations) > 1 or metric in MEANING:
             title = metric.capitalize() if metric in MEANING else metric

@@ -7,10 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from consort.base.units import THIN_SPACE, duration, figure_unit, microseconds, number, time_text, times
+from consort.base.units import (
+    THIN_SPACE,
+    Statistic,
+    duration,
+    figure_unit,
+    microseconds,
+    number,
+    time_text,
+    times,
+)
 from consort.plan.types import Plan
 from consort.record.sections import Held
 from consort.record.store import Run
+from consort.record.summary import Configuration
 from consort.report.lines import CELL, LABEL, heads_line, placed, wrapped
 from consort.report.terminal_modes import mode_lines
 
@@ -51,7 +61,12 @@ MARKS: dict[str, tuple[str, str]] = {
     "cannot be shown": ("?", "the machine stops a core for longer"),
 }
 _HEADS = ("deadline", "bound", "simulated", "undisturbed", "all")
-_STATISTICS = (("median", "median"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
+_STATISTICS: tuple[tuple[Statistic, str], ...] = (
+    ("median", "median"),
+    ("p99", "p99"),
+    ("p999", "p99.9"),
+    ("max", "max"),
+)
 
 # Events that are no fault; those of modes stand in their own lines, disturbances in those of the machine.
 _NEWS = ("started", "ended", "disturbed", "executed", "preempted")
@@ -96,7 +111,7 @@ def files_of(run: Run) -> list[str]:
     return [f"{head}{page}" for head, page in pages.items() if page.exists()]
 
 
-def _configuration(run: Run, configuration: Mapping[str, Any], first: bool) -> Iterator[str]:
+def _configuration(run: Run, configuration: Configuration, first: bool) -> Iterator[str]:
     unit = figure_unit(configuration["clock"])
     yield from wrapped(f"{configuration['key']}: {configuration['name']}. All times in {unit}.")
     verdict = configuration.get("verdict")
@@ -129,7 +144,7 @@ def _configuration(run: Run, configuration: Mapping[str, Any], first: bool) -> I
 
 
 def _subject(
-    row: Mapping[str, Any], counts: Mapping[str, Any], configuration: Mapping[str, Any], plan: Plan | None
+    row: Mapping[str, Any], counts: Mapping[str, Any], configuration: Configuration, plan: Plan | None
 ) -> Iterator[str]:
     name = row["subject"]
     if row["kind"] != "task":
@@ -189,7 +204,7 @@ def figures_line(quantity: str, cells: Sequence[str], mark: str = "") -> str:
     return f"  {quantity:<{LABEL - 2}}{figures} {mark}".rstrip()
 
 
-def _without_verdict(configuration: Mapping[str, Any]) -> Iterator[str]:
+def _without_verdict(configuration: Configuration) -> Iterator[str]:
     """The figures of a recording that describes no tasks."""
     summary = configuration["summary"]
     if not summary:
@@ -246,12 +261,12 @@ def _cost_of_offloading(run: Run) -> Iterator[str]:
             yield from wrapped(text + ".")
 
 
-def _local_twin(run: Run, key: str) -> dict[str, Any] | None:
+def _local_twin(run: Run, key: str) -> Configuration | None:
     wanted = key.replace("offloaded", "local", 1)
     return next((c for c in run.configurations if c["key"] == wanted != key), None)
 
 
-def _happened(configuration: Mapping[str, Any]) -> list[str]:
+def _happened(configuration: Configuration) -> list[str]:
     """Failures that the machine did not cause, and the jobs concerned: how often, how long."""
     found = []
     for event in configuration.get("event_summary", ()):
@@ -298,7 +313,7 @@ def outcome(run: Run) -> str:
     return "The run held: nothing failed."
 
 
-def _above_deadline(configuration: Mapping[str, Any]) -> int:
+def _above_deadline(configuration: Configuration) -> int:
     """1 where a recorded response is above the deadline that the program ran with."""
     config = configuration["config"]
     deadline = config.get("deadline_ns") if isinstance(config, dict) else None

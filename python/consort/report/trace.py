@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from consort.record.columns import ACTIVITY, EVENTS_TABLE, SLICES_TABLE
 from consort.record.ran import Ran
 from consort.record.store import Run
+from consort.record.summary import Configuration
 from consort.record.tables import SOURCES
 from consort.report.jobs import (
     ABSENT,
@@ -50,7 +51,7 @@ def write(run: Run, file: Path, *, limit: int | None = SLICES_SHOWN) -> None:
 
 
 def _configuration(
-    trace: Trace, run: Run, configuration: dict[str, Any], index: int, offset: int, limit: int | None
+    trace: Trace, run: Run, configuration: Configuration, index: int, offset: int, limit: int | None
 ) -> int:
     """Adds a configuration that begins at `offset` and returns its end."""
     key, name = configuration["key"], configuration["name"]
@@ -82,7 +83,7 @@ def _configuration(
 class _Processes:
     """The processes of a configuration: one a core, made when it is first needed."""
 
-    def __init__(self, trace: Trace, configuration: dict[str, Any], ran: Ran | None) -> None:
+    def __init__(self, trace: Trace, configuration: Configuration, ran: Ran | None) -> None:
         self._trace = trace
         self._prefix = configuration["name"]
         cpu = configuration["realtime"].get("cpu")
@@ -98,7 +99,7 @@ class _Processes:
 
 
 def _events(
-    trace: Trace, run: Run, configuration: dict[str, Any], processes: _Processes, first: int, offset: int
+    trace: Trace, run: Run, configuration: Configuration, processes: _Processes, first: int, offset: int
 ) -> int:
     """Events, those of the table on the cores that they concern; returns the last one's time."""
     end = offset
