@@ -21,10 +21,10 @@ from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE, Bounds, JobCounts, Pause, Row, Unseen, Verdict, as_data
-from consort.record.columns import miss_causes
 from consort.record.ran import EVENTS, STATUS
 from consort.record.raw import RawRun
 from consort.record.sections import Held
+from consort.record.summary import miss_causes
 
 _MEASURED = ("compute", "response")
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
-from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE, unended
+from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE
 from consort.record.ran import OPERATIONS, PLAN_FILE, STATUS, Ran
 from consort.record.raw import MANIFEST, RawRun, RawTable
-from consort.record.summary import counts_by, maxima_by, rows_by
+from consort.record.summary import counts_by, maxima_by, rows_by, unended
 
 NEEDED = ("release", "start", "sent", "received", "finish", "compute", "seq", "status", "task", "core")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Percentiles of a metric over all its samples, provenance of figures, and the histograms of plots;
-and the part of a record (run.json) that such figures stand in, by its keys."""
+"""Percentiles of a metric over all its samples, counts of jobs, provenance of figures, and the histograms of
+plots; and the part of a record (run.json) that such figures stand in, by its keys."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
+from consort.record.ran import CAUSES, FINISHED_LATE, STATUS
+from consort.record.raw import RawTable
 
 PROVENANCE: dict[str, str] = {
     "published": "read from a paper's text or table",
@@ -41,6 +43,7 @@ _PARTS = {"median": 5_000, "p99": 9_900, "p999": 9_990, "p9999": 9_999}
 QUANTILES: dict[str, float] = {name: part / 10_000 for name, part in _PARTS.items()}
 
 Number = int | float
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -270,3 +273,54 @@ def maxima_by(column: NDArray[Any], values: NDArray[np.float64], count: int) -> 
     np.maximum.at(largest, column, values)
     found: list[float] = largest.tolist()
     return found
+
+
+def unended(jobs: RawTable | NDArray[np.void]) -> Mask:
+    """The releases whose job did not end: those that were skipped, and jobs that were aborted or cut off."""
+    skipped = (jobs["status"] & STATUS["unserved"]) != 0
+    found: Mask = skipped | (jobs["finish"] == 0)
+    return found
+
+
+def job_counts(jobs: RawTable) -> dict[str, Any]:
+    """The number of jobs, the number that carry each bit of the status word, and the numbers by how they
+    ended.
+
+    `on_time`, `late` and `unserved` add up to `jobs`: a job that started but never ended counts as unserved.
+    `causes`: why deadlines were missed, each miss once.
+    """
+    return job_counts_by(jobs, np.zeros(jobs.spec.rows, dtype=np.uint16), 1)[0]
+
+
+def job_counts_by(jobs: RawTable, task: NDArray[Any], count: int) -> list[dict[str, Any]]:
+    """The same of the jobs of each task, whose number below `count` is in `task`."""
+    status = np.ascontiguousarray(jobs["status"])
+    endless = unended(jobs)
+    missed = ((status & STATUS["deadline_misses"]) != 0) | endless
+    marked = {name: (status & bit) != 0 for name, bit in STATUS.items()}
+    marked |= {"unserved": endless, "on_time": ~missed, "late": missed & ~endless}
+    columns = {"jobs": np.bincount(task, minlength=count).tolist()}
+    columns |= {name: counts_by(task, mask, count) for name, mask in marked.items()}
+    found: list[dict[str, Any]] = [
+        dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+    ]
+    late = np.flatnonzero(missed)
+    for counts, rows in zip(found, rows_by(task[late], count), strict=True):
+        counts["causes"] = miss_causes(status[late[rows]], missed[late[rows]])
+    return found
+
+
+def miss_causes(status: NDArray[Any], missed: Mask) -> dict[str, int]:
+    """The causes for which the marked jobs missed their deadlines: one each, the first that applies."""
+    causes: dict[str, int] = {}
+    if not missed.any():
+        return causes
+    left = missed.copy()
+    for name, words in CAUSES:
+        mine = left & ((status & STATUS[name]) != 0)
+        if mine.any():
+            causes[words] = int(np.count_nonzero(mine))
+        left &= ~mine
+    if left.any():
+        causes[FINISHED_LATE] = int(np.count_nonzero(left))
+    return causes

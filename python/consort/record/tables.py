@@ -13,22 +13,19 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
-from consort.record.columns import (
-    ACTIVITY,
-    EVENTS_TABLE,
-    JOBS,
-    Column,
-    Converted,
-    Metric,
-    convert,
-    job_counts,
-    job_counts_by,
-    to_ns,
-)
+from consort.record.columns import ACTIVITY, EVENTS_TABLE, JOBS, Column, Converted, Metric, convert, to_ns
 from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE, TIMED_EVENTS, Ran
 from consort.record.raw import Event, RawRun, RawTable
 from consort.record.sections import Judgement, beside_expected, task_of
-from consort.record.summary import Configuration, EventSummary, Summary, summarise, summarise_parts
+from consort.record.summary import (
+    Configuration,
+    EventSummary,
+    Summary,
+    job_counts,
+    job_counts_by,
+    summarise,
+    summarise_parts,
+)
 
 # An event that begins a state, and those that end it: how long it lasted lies between them.
 ENDED_BY: dict[str, tuple[str, ...]] = {
