@@ -311,11 +311,16 @@ nb::dict suspended_response_of(OwnedSet owned, const Times& suspension, const Ti
 }
 
 nb::object let_chain(const std::vector<std::tuple<Time, Time, Time>>& tasks, Time most) {
-    std::vector<LetTask> chain;
+    Times periods;
+    Times offsets;
+    Times intervals;
     for (const auto& [period, offset, interval] : tasks) {
-        chain.push_back({period, offset, interval});
+        periods.push_back(period);
+        offsets.push_back(offset);
+        intervals.push_back(interval);
     }
-    const auto found = let_latencies(chain, most);
+    const TaskSet chain{tasks.size(), nullptr, periods.data(), intervals.data()};
+    const auto found = let_latencies(chain, offsets.data(), most);
     if (!found) {
         return nb::none();
     }

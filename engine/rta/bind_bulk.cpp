@@ -23,17 +23,21 @@ namespace {
 
 using Table = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-TaskSets tables(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
-                const std::optional<Table>& b) {
+// Of the first row.
+TaskSet first_of(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                 const std::optional<Table>& b) {
     const auto same = [&](const Table& other, const char* what) {
         if (other.shape(0) != c.shape(0) || other.shape(1) != c.shape(1)) {
             throw std::invalid_argument(std::string(what) + " has another shape than c");
         }
         return other.data();
     };
-    return {c.shape(0),
-            {c.shape(1), c.data(), same(t, "t"), same(d, "d"), j ? same(*j, "jitter") : nullptr,
-             b ? same(*b, "blocking") : nullptr}};
+    return {c.shape(1),
+            c.data(),
+            same(t, "t"),
+            same(d, "d"),
+            j ? same(*j, "jitter") : nullptr,
+            b ? same(*b, "blocking") : nullptr};
 }
 
 template <class Value>
@@ -44,13 +48,14 @@ auto array(std::unique_ptr<Value[]> values, std::initializer_list<std::size_t> s
 
 auto fp_responses(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
                   const std::optional<Table>& b, bool preemptive) {
-    const TaskSets all = tables(c, t, d, j, b);
-    auto out = std::make_unique<Time[]>(all.sets * all.first.n);
+    const std::size_t sets = c.shape(0);
+    const TaskSet first = first_of(c, t, d, j, b);
+    auto out = std::make_unique<Time[]>(sets * first.n);
     {
         const nb::gil_scoped_release free;
-        responses(all, preemptive, out.get());
+        responses(sets, first, preemptive, out.get());
     }
-    return array(std::move(out), {all.sets, all.first.n});
+    return array(std::move(out), {sets, first.n});
 }
 
 nb::list names_of_units() {
@@ -78,25 +83,27 @@ std::optional<VectorUnit> unit_of(const std::optional<std::string>& name) {
 
 auto fp_schedulable(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
                     const std::optional<Table>& b, bool preemptive, const std::optional<std::string>& unit) {
-    const TaskSets all = tables(c, t, d, j, b);
+    const std::size_t sets = c.shape(0);
+    const TaskSet first = first_of(c, t, d, j, b);
     const std::optional<VectorUnit> chosen = unit_of(unit);
-    auto out = std::make_unique<bool[]>(all.sets);
+    auto out = std::make_unique<bool[]>(sets);
     {
         const nb::gil_scoped_release free;
-        schedulable(all, preemptive, chosen ? &*chosen : nullptr, out.get());
+        schedulable(sets, first, preemptive, chosen ? &*chosen : nullptr, out.get());
     }
-    return array(std::move(out), {all.sets});
+    return array(std::move(out), {sets});
 }
 
 auto edf_schedulable_of(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
                         const std::optional<Table>& b, bool preemptive) {
-    const TaskSets all = tables(c, t, d, j, b);
-    auto out = std::make_unique<bool[]>(all.sets);
+    const std::size_t sets = c.shape(0);
+    const TaskSet first = first_of(c, t, d, j, b);
+    auto out = std::make_unique<bool[]>(sets);
     {
         const nb::gil_scoped_release free;
-        edf_schedulable(all, preemptive, out.get());
+        edf_schedulable(sets, first, preemptive, out.get());
     }
-    return array(std::move(out), {all.sets});
+    return array(std::move(out), {sets});
 }
 
 }  // namespace

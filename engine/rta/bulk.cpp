@@ -130,12 +130,12 @@ void check_row(const TaskSet& set, std::size_t s) {
 
 }  // namespace
 
-void responses(const TaskSets& all, bool preemptive, Time* out) {
+void responses(std::size_t sets, const TaskSet& first, bool preemptive, Time* out) {
     std::vector<Counted> counted;
-    for (std::size_t s = 0; s < all.sets; ++s) {
-        const TaskSet set = all.row(s);
+    for (std::size_t s = 0; s < sets; ++s) {
+        const TaskSet set = first.after(s);
         check_row(set, s);
-        Time* row = out + s * all.first.n;
+        Time* row = out + s * first.n;
         each_response(set, preemptive, counted, [&](std::size_t i, Time response) {
             row[i] = response;
             return true;
@@ -143,19 +143,19 @@ void responses(const TaskSets& all, bool preemptive, Time* out) {
     }
 }
 
-void schedulable(const TaskSets& all, bool preemptive, const VectorUnit* unit, bool* out) {
+void schedulable(std::size_t sets, const TaskSet& first, bool preemptive, const VectorUnit* unit, bool* out) {
     std::vector<Counted> counted;
     std::optional<Lanes> lanes;
-    if (unit != nullptr && preemptive && all.first.j == nullptr && all.first.b == nullptr) {
-        lanes.emplace(all.first.n, *unit);
+    if (unit != nullptr && preemptive && first.j == nullptr && first.b == nullptr) {
+        lanes.emplace(first.n, *unit);
     }
-    for (std::size_t s = 0; s < all.sets; ++s) {
-        if (lanes && s % Lanes::width == 0 && s + Lanes::width <= all.sets &&
-            lanes->schedulable(all, s, out + s)) {
+    for (std::size_t s = 0; s < sets; ++s) {
+        if (lanes && s % Lanes::width == 0 && s + Lanes::width <= sets &&
+            lanes->schedulable(first.after(s), out + s)) {
             s += Lanes::width - 1;
             continue;
         }
-        const TaskSet set = all.row(s);
+        const TaskSet set = first.after(s);
         check_row(set, s);
         bool good = true;
         each_response(set, preemptive, counted, [&](std::size_t, Time response) {
@@ -166,9 +166,9 @@ void schedulable(const TaskSets& all, bool preemptive, const VectorUnit* unit, b
     }
 }
 
-void edf_schedulable(const TaskSets& all, bool preemptive, bool* out) {
-    for (std::size_t s = 0; s < all.sets; ++s) {
-        const TaskSet set = all.row(s);
+void edf_schedulable(std::size_t sets, const TaskSet& first, bool preemptive, bool* out) {
+    for (std::size_t s = 0; s < sets; ++s) {
+        const TaskSet set = first.after(s);
         check_row(set, s);
         const Feasibility found = edf_feasible(set, {.preemptive = preemptive});
         out[s] = found.verdict == Verdict::bounded && found.feasible;

@@ -162,15 +162,13 @@ std::vector<VectorUnit> vector_units() {
 Lanes::Lanes(std::size_t n, const VectorUnit& unit)
     : n_(n), unit_(unit), execution_(n), period_(n), inverse_(n), deadline_(n), jobs_(n) {}
 
-bool Lanes::schedulable(const TaskSets& all, std::size_t first, bool* out) {
-    const std::size_t at = first * n_;
-    const TaskSet& table = all.first;
-    if (!in_range(table.c + at, table.t + at, table.d + at, width * n_, n_)) {
+bool Lanes::schedulable(const TaskSet& first, bool* out) {
+    if (!in_range(first.c, first.t, first.d, width * n_, n_)) {
         return false;
     }
-    transpose(table.c + at, execution_);
-    transpose(table.t + at, period_);
-    transpose(table.d + at, deadline_);
+    transpose(first.c, execution_);
+    transpose(first.t, period_);
+    transpose(first.d, deadline_);
     for (std::size_t k = 0; k < n_; ++k) {
         for (std::size_t l = 0; l < width; ++l) {
             inverse_[k].lane[l] = 1.0 / period_[k].lane[l];

@@ -43,10 +43,10 @@ class Lanes {
     // `n`: tasks of a set.
     Lanes(std::size_t n, const VectorUnit& unit);
 
-    // Writes whether the sets from `first` on, `width` of them, meet their deadlines; the sets have no jitter
-    // and no blocking. False, and nothing is written, where values are out of range or too large for this
-    // way, or a deadline exceeds its period.
-    bool schedulable(const TaskSets& all, std::size_t first, bool* out);
+    // Writes whether `first` and the sets after it, `width` in all, meet their deadlines; the sets have no
+    // jitter and no blocking. False, and nothing is written, where values are out of range or too large for
+    // this way, or a deadline exceeds its period.
+    bool schedulable(const TaskSet& first, bool* out);
 
   private:
     std::size_t n_;

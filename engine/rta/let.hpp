@@ -8,15 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "time.hpp"
+#include "rta/task_set.hpp"
 
 namespace consort::engine {
-
-struct LetTask {
-    Time period = 0;
-    Time offset = 0;
-    Time interval = 0;  // from reading to writing
-};
 
 struct LetLatencies {
     // From a stimulus just missed to the first output that has seen it: approached, not reached.
@@ -34,8 +28,11 @@ struct LetLatencies {
     std::vector<Time> reads;
 };
 
+// `chain`: its tasks in order, with their periods; `d` is from a job's reading to its writing. `offsets`:
+// when the first of them reads.
+//
 // Nothing if a common period holds more than `most` jobs of the first or last task, or leaves 63 bits. Throws
 // std::invalid_argument for values out of range.
-[[nodiscard]] std::optional<LetLatencies> let_latencies(const std::vector<LetTask>& chain, Time most);
+[[nodiscard]] std::optional<LetLatencies> let_latencies(const TaskSet& chain, const Time* offsets, Time most);
 
 }  // namespace consort::engine

@@ -28,6 +28,11 @@ struct TaskSet {
     // Where its releases have least distances beside t and j; null, or null for a task: none.
     const Distances* const* distances = nullptr;
 
+    // Where many sets of one size lie one after another: the one that is so many after this one.
+    [[nodiscard]] TaskSet after(std::size_t sets) const {
+        const auto at = [&](const Time* field) { return field == nullptr ? nullptr : field + sets * n; };
+        return {n, at(c), at(t), at(d), at(j), at(b)};
+    }
     [[nodiscard]] const Distances* spaced(std::size_t i) const {
         return distances == nullptr ? nullptr : distances[i];
     }

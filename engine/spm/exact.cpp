@@ -19,12 +19,13 @@ enum class Stage : std::uint8_t { idle, pending, loaded };
 
 // At the start of an own slot. Times of tasks in rounds since the last release, of the CPU in ticks from now.
 struct State {
-    struct OfTask {
-        Stage stage = Stage::idle;
-        std::uint8_t since = most_rounds + 1;  // saturates there: may be released
-        bool operator==(const OfTask&) const = default;
-    };
-    std::array<OfTask, most_tasks> task{};
+    // By task. `since` saturates at most_rounds + 1: it may be released.
+    std::array<Stage, most_tasks> stage{};
+    std::array<std::uint8_t, most_tasks> since = [] {
+        std::array<std::uint8_t, most_tasks> all{};
+        all.fill(most_rounds + 1);
+        return all;
+    }();
     std::uint8_t loaded = 0;
     std::array<std::uint8_t, 2> job{};  // tasks in load order
     std::array<std::int32_t, 2> finish{};
@@ -39,8 +40,8 @@ struct Hash {
             h = (h ^ value) * 0x9e3779b97f4a7c15U;
             h ^= h >> 29;
         };
-        for (const auto& t : s.task) {
-            mix(static_cast<std::uint64_t>(t.since) * 4 + static_cast<std::uint64_t>(t.stage));
+        for (std::size_t i = 0; i < most_tasks; ++i) {
+            mix(static_cast<std::uint64_t>(s.since[i]) * 4 + static_cast<std::uint64_t>(s.stage[i]));
         }
         for (std::size_t k = 0; k < 2; ++k) {
             mix(static_cast<std::uint64_t>(s.job[k]) << 32 | static_cast<std::uint32_t>(s.finish[k]));
@@ -83,7 +84,7 @@ class Explorer {
     void decide(const State& state) {
         if (state.loaded < 2) {
             for (std::size_t i = 0; i < tasks_.size(); ++i) {
-                if (state.task[i].stage == Stage::pending) {
+                if (state.stage[i] == Stage::pending) {
                     load(state, i, tasks_[i].execution);
                     if (vary_ && tasks_[i].execution > 1) {
                         load(state, i, 1);
@@ -96,8 +97,8 @@ class Explorer {
         if (state.loaded > 0 && state.finish[0] <= 0) {
             const std::size_t i = state.job[0];
             Time& worst = result_.response[i];
-            worst = std::max(worst, state.task[i].since * tdma_.round + tdma_.slot);
-            next.task[i].stage = Stage::idle;
+            worst = std::max(worst, state.since[i] * tdma_.round + tdma_.slot);
+            next.stage[i] = Stage::idle;
             next.job[0] = next.job[1];
             next.finish[0] = next.finish[1];
             next.job[1] = 0;
@@ -111,7 +112,7 @@ class Explorer {
         State next = state;
         const Time free = state.loaded > 0 ? state.finish[state.loaded - 1U] : 0;
         const Time start = std::max(tdma_.slot, free);
-        next.task[i].stage = Stage::loaded;
+        next.stage[i] = Stage::loaded;
         next.job[next.loaded] = static_cast<std::uint8_t>(i);
         next.finish[next.loaded] = static_cast<std::int32_t>(start + execution);
         ++next.loaded;
@@ -121,14 +122,15 @@ class Explorer {
     // Every choice of tasks that are released just after this slot's decision.
     void release(const State& state, std::size_t from) {
         for (std::size_t i = from; i < tasks_.size(); ++i) {
-            const State::OfTask& t = state.task[i];
-            if (t.since * tdma_.round >= tasks_[i].period || t.since > most_rounds) {
-                if (t.stage != Stage::idle) {
+            const std::uint8_t since = state.since[i];
+            if (since * tdma_.round >= tasks_[i].period || since > most_rounds) {
+                if (state.stage[i] != Stage::idle) {
                     result_.late_task = static_cast<int>(i);
                     return;
                 }
                 State next = state;
-                next.task[i] = {Stage::pending, 0};
+                next.stage[i] = Stage::pending;
+                next.since[i] = 0;
                 release(next, i + 1);
             }
         }
@@ -137,13 +139,13 @@ class Explorer {
 
     void pass(State state) {
         for (std::size_t i = 0; i < tasks_.size(); ++i) {
-            State::OfTask& t = state.task[i];
-            if (t.since <= most_rounds) {
-                ++t.since;
+            std::uint8_t& since = state.since[i];
+            if (since <= most_rounds) {
+                ++since;
             }
             // Events longer ago than a period make no difference.
-            if (t.stage == Stage::idle && t.since * tdma_.round >= tasks_[i].period) {
-                t.since = most_rounds + 1;
+            if (state.stage[i] == Stage::idle && since * tdma_.round >= tasks_[i].period) {
+                since = most_rounds + 1;
             }
         }
         for (std::size_t k = 0; k < state.loaded; ++k) {
