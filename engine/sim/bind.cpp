@@ -55,11 +55,11 @@ sim::Spread spread_of(const std::string& name) {
         {{"worst", sim::Spread::worst}, {"uniform", sim::Spread::uniform}, {"edges", sim::Spread::edges}});
 }
 
-sim::OnMiss on_miss_of(const std::string& name) {
-    return choose<sim::OnMiss>("the policy on a miss", name,
-                               {{"hold-last-output", sim::OnMiss::hold},
-                                {"local-fallback", sim::OnMiss::fallback},
-                                {"stop", sim::OnMiss::stop}});
+OnMiss on_miss_of(const std::string& name) {
+    return choose<OnMiss>("the policy on a miss", name,
+                          {{"hold-last-output", OnMiss::hold_last_output},
+                           {"local-fallback", OnMiss::local_fallback},
+                           {"stop", OnMiss::stop}});
 }
 
 // An array that owns what a vector held.
@@ -77,6 +77,26 @@ nb::object bytes_of(std::vector<Row>&& rows) {
     const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<Row>*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
         reinterpret_cast<std::uint8_t*>(owned->data()), {owned->size() * sizeof(Row)}, owner));
+}
+
+// How a row lies in memory, as numpy.dtype takes it.
+template <class Row>
+nb::dict layout_of() {
+    nb::list names;
+    nb::list formats;
+    nb::list offsets;
+    for (std::size_t i = 0; i < Layout<Row>::count; ++i) {
+        const Leaf& leaf = Layout<Row>::leaves[i];
+        names.append(std::string(Layout<Row>::name(i).view()));
+        formats.append((leaf.is_signed != 0 ? "<i" : "<u") + std::to_string(leaf.size));
+        offsets.append(leaf.offset);
+    }
+    nb::dict layout;
+    layout["names"] = names;
+    layout["formats"] = formats;
+    layout["offsets"] = offsets;
+    layout["itemsize"] = Layout<Row>::size;
+    return layout;
 }
 
 template <class Work>
@@ -98,6 +118,14 @@ sim::Settings settings_of(Time duration, std::uint64_t seed, const std::string& 
             "arrivals are chosen 'uniform' or 'edges': the worst depends on the system");
     }
     return {duration, seed, spread_of(execution), arrivals};
+}
+
+nb::dict row_layouts() {
+    nb::dict rows;
+    rows["jobs"] = layout_of<sim::JobRow>();
+    rows["slices"] = layout_of<Slice>();
+    rows["operations"] = layout_of<Operation>();
+    return rows;
 }
 
 nb::list list_of(const std::vector<sim::Figures>& figures) {
@@ -490,6 +518,7 @@ void bind_sim(nb::module_& module) {
     module.def("sim_run_modes_in_virtual_time", &run_modes_in_virtual_time, "modes"_a, "duration"_a,
                "seed"_a = 0, "execution"_a = "uniform", "arrival"_a = "uniform", "trace"_a = false,
                "The same by the executive in virtual time.");
+    module.def("row_layouts", &row_layouts, "How the rows of a run lie in memory, as numpy.dtype takes it.");
     module.def("plan_layouts", &plan_layouts, "How the rows of a plan image lie in memory, and its names.");
     module.def("run_plan", &run_plan, "image"_a, "trace"_a = false,
                "Executes a plan image in virtual time: figures of each task by mode, and the changes.");

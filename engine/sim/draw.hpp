@@ -30,4 +30,20 @@ using app::Releases;
     return execution_rule(task).of(draw, spread, job);
 }
 
+// A task and the job that it releases next.
+struct TaskState {
+    const Task* task = nullptr;
+    std::uint32_t id = 0;  // its place in the system
+    Draw draw;
+    Releases releases;
+
+    TaskState() = default;
+    TaskState(const System& system, const Settings& settings, std::uint32_t number,
+              const app::Arrivals* arrivals = nullptr)
+        : task(&system.tasks[number]),
+          id(number),
+          draw(settings.seed, number),
+          releases(release_rule(*task, arrivals), draw, settings.arrival) {}
+};
+
 }  // namespace consort::engine::sim

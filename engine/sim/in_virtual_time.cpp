@@ -27,17 +27,6 @@ app::plan::Policy policy_of(Policy policy) {
     }
 }
 
-consort::OnMiss on_miss_of(OnMiss on_miss) {
-    switch (on_miss) {
-        case OnMiss::fallback:
-            return consort::OnMiss::local_fallback;
-        case OnMiss::stop:
-            return consort::OnMiss::stop;
-        default:
-            return consort::OnMiss::hold_last_output;
-    }
-}
-
 virtual_time::Core core_of(const System& system, std::size_t index) {
     const Core& core = system.cores[index];
     if (core.supply.period != 0) {
@@ -79,7 +68,21 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
     return made;
 }
 
-virtual_time::Task task_of(const Task& task, std::uint32_t id) {
+// The channel whose blocks release a task, by its place: one that data goes through, or one more.
+std::uint32_t channel_of(virtual_time::System& system, const Arrival& arrival) {
+    std::vector<virtual_time::Channel>& channels = system.channels;
+    const auto found = std::find_if(channels.begin(), channels.end(), [&](const virtual_time::Channel& c) {
+        return c.writer == arrival.writer && c.let == arrival.let;
+    });
+    const auto place = static_cast<std::uint32_t>(found - channels.begin());
+    if (found == channels.end()) {
+        channels.push_back({arrival.writer, {}, arrival.let});
+    }
+    return place;
+}
+
+// The row of the task; what it refers to is added to the system that is being made.
+app::plan::Task task_of(const Task& task, std::uint32_t id, virtual_time::System& system) {
     if (!task.sections.empty()) {
         throw std::invalid_argument("task " + std::to_string(id) +
                                     ": in virtual time no job holds a resource");
@@ -88,8 +91,7 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id) {
         throw std::invalid_argument("task " + std::to_string(id) +
                                     ": in virtual time no job asks an accelerator");
     }
-    virtual_time::Task made;
-    app::plan::Task& row = made.plan;
+    app::plan::Task row = virtual_time::plain_row();
     row.core = task.master;
     row.worker = task.offloaded ? task.core : app::plan::none;
     row.period = task.period;
@@ -102,7 +104,7 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id) {
     row.rank = task.rank;
     row.threshold = task.threshold.value_or(task.rank);
     row.suspension = task.suspension;
-    row.on_miss = on_miss_of(task.on_miss);
+    row.on_miss = task.on_miss;
     row.give_up = task.give_up;
     row.send = task.send;
     row.receive = task.receive;
@@ -116,13 +118,14 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id) {
     row.one_in_flight = task.one_in_flight;
     row.rests = task.rests;
     row.until_deadline = task.until_deadline;
-    made.releases = task.releases;
-    made.executions = task.executions;
-    made.distances = release_rule(task).distances;
+    row.distances = {static_cast<std::uint32_t>(system.times.size()),
+                     static_cast<std::uint32_t>(std::min(task.distances.size(), app::Distances::most))};
+    system.times.insert(system.times.end(), task.distances.begin(),
+                        task.distances.begin() + row.distances.count);
     if (task.arrival) {
-        made.arrival = {task.arrival->writer, task.arrival->let};
+        row.arrival = channel_of(system, *task.arrival);
     }
-    return made;
+    return row;
 }
 
 Time instant_of(Ticks recorded) {
@@ -149,8 +152,8 @@ JobRow row_of(const Job& job, std::uint32_t preemptions, Time deadline) {
 }
 
 void take_slices(const virtual_time::Trace& recorded, Sink<true>& sink) {
-    for (const virtual_time::Slice& s : recorded.slices) {
-        sink.slice(s.begin, s.end, s.task, s.seq, s.core, static_cast<Doing>(s.doing));
+    for (const Slice& s : recorded.slices) {
+        sink.slice(s.begin, s.end, s.task, s.seq, s.core, s.doing);
     }
 }
 
@@ -179,7 +182,7 @@ ModesOutcome run_machine(virtual_time::Machine& machine, const virtual_time::Mod
         const Job& job = recorded.jobs[i];
         const std::uint32_t mode = mode_at(instant_of(job.release));
         Sink<true> sink(outcome.figures[mode], &rows, nullptr);
-        sink.job(row_of(job, recorded.preemptions[i], given.modes[mode].tasks[job.task].plan.deadline));
+        sink.job(row_of(job, recorded.preemptions[i], given.modes[mode].tasks[job.task].deadline));
     }
     Sink<true> sink(outcome.figures[given.first], &rows, nullptr);
     take_slices(recorded, sink);
@@ -192,11 +195,11 @@ ModesOutcome run_machine(virtual_time::Machine& machine, const virtual_time::Mod
     return outcome;
 }
 
-}  // namespace
-
-virtual_time::System for_virtual_time(const System& system, const Settings& settings) {
-    check(system, settings);
+// The system outlives what is made of it.
+virtual_time::System for_virtual_time(const System& system,
+                                      const std::vector<virtual_time::Channel>& channels) {
     virtual_time::System made;
+    made.channels = channels;
     for (std::size_t c = 0; c < system.cores.size(); ++c) {
         made.cores.push_back(core_of(system, c));
     }
@@ -211,7 +214,8 @@ virtual_time::System for_virtual_time(const System& system, const Settings& sett
                 "task " + std::to_string(t) +
                 ": the executive's jobs suspend themselves once, offloaded ones never");
         }
-        made.tasks.push_back(task_of(task, t));
+        made.tasks.push_back(task_of(task, t, made));
+        made.given.push_back({task.releases, task.executions});
     }
     return made;
 }
@@ -220,11 +224,13 @@ virtual_time::Settings for_virtual_time(const Settings& settings) {
     return {settings.duration, settings.seed, settings.execution, settings.arrival};
 }
 
+}  // namespace
+
 Outcome run_in_virtual_time(virtual_time::Machine& machine, const System& system, const Settings& settings,
                             Trace* trace, const std::vector<virtual_time::Channel>& channels,
                             std::vector<Operation>* operations) {
-    virtual_time::System made = for_virtual_time(system, settings);
-    made.channels = channels;
+    check(system, settings);
+    const virtual_time::System made = for_virtual_time(system, channels);
     virtual_time::Trace recorded;
     Outcome outcome;
     outcome.stopped = machine.run(made, for_virtual_time(settings), &recorded).stopped;
@@ -244,30 +250,24 @@ Outcome run_in_virtual_time(virtual_time::Machine& machine, const System& system
     }
     if (operations != nullptr) {
         *operations = std::move(recorded.operations);
+        // Nothing else of a channel that only releases.
+        std::erase_if(*operations, [&](const Operation& o) { return o.channel >= channels.size(); });
     }
     return outcome;
-}
-
-virtual_time::Modes for_virtual_time(const Modes& given, const Settings& settings) {
-    check(given, settings);
-    virtual_time::Modes made;
-    for (const System& mode : given.modes) {
-        made.modes.push_back(for_virtual_time(mode, settings));
-    }
-    made.first = given.first;
-    made.agreement = given.agreement;
-    for (const ModeRequest& request : given.requests) {
-        made.requests.push_back({request.at, request.to});
-    }
-    return made;
 }
 
 ModesOutcome run_in_virtual_time(virtual_time::Machine& machine, const Modes& given, const Settings& settings,
                                  Trace* trace, const std::vector<virtual_time::Channel>& channels,
                                  std::vector<Operation>* operations) {
-    virtual_time::Modes made = for_virtual_time(given, settings);
-    for (virtual_time::System& mode : made.modes) {
-        mode.channels = channels;
+    check(given, settings);
+    virtual_time::Modes made;
+    for (const System& mode : given.modes) {
+        made.modes.push_back(for_virtual_time(mode, channels));
+    }
+    made.first = given.first;
+    made.agreement = given.agreement;
+    for (const ModeRequest& request : given.requests) {
+        made.requests.push_back({request.at, request.to});
     }
     return run_machine(machine, made, for_virtual_time(settings), trace, operations);
 }

@@ -15,10 +15,7 @@ namespace consort::engine::sim {
 
 // Throws as check() does, and for what virtual time has not: three-phase cores with other than two
 // partitions, slots that leave gaps between them or do not begin at 0, executions of no length on such cores.
-// The system outlives the result.
-[[nodiscard]] virtual_time::System for_virtual_time(const System& system, const Settings& settings);
-[[nodiscard]] virtual_time::Settings for_virtual_time(const Settings& settings);
-
+//
 // As run(); the rows stand in the order in which jobs end.
 [[nodiscard]] Outcome run_in_virtual_time(virtual_time::Machine& machine, const System& system,
                                           const Settings& settings, Trace* trace,
@@ -26,7 +23,6 @@ namespace consort::engine::sim {
                                           std::vector<Operation>* operations = nullptr);
 
 // The same with changes of mode, as run_modes().
-[[nodiscard]] virtual_time::Modes for_virtual_time(const Modes& modes, const Settings& settings);
 [[nodiscard]] ModesOutcome run_in_virtual_time(virtual_time::Machine& machine, const Modes& modes,
                                                const Settings& settings, Trace* trace,
                                                const std::vector<virtual_time::Channel>& channels = {},

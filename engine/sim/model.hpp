@@ -12,6 +12,7 @@
 
 #include "consort/accel/arbiter.hpp"
 #include "consort/app/release.hpp"
+#include "consort/task/miss_policy.hpp"
 #include "time.hpp"
 
 namespace consort::engine::sim {
@@ -22,8 +23,6 @@ using app::never;
 using app::Spread;
 
 enum class Policy : std::uint8_t { preemptive, non_preemptive, edf, worker, three_phase, accelerator };
-// The fate of an offloaded job whose answer is not there.
-enum class OnMiss : std::uint8_t { hold, fallback, stop };
 
 // A hypervisor's supply to a core: a budget in each period, at one place of all periods or anywhere in each.
 // Where, is drawn from the seed.
@@ -124,7 +123,7 @@ struct Task {
     std::vector<std::uint32_t> evicting;
     std::vector<std::uint32_t> useful;
     bool offloaded = false;
-    OnMiss on_miss = OnMiss::hold;
+    OnMiss on_miss = OnMiss::hold_last_output;
     Time give_up = 0;  // so long after its release the answer to an offloaded job is awaited: above 0
     Time send = 0;
     Time receive = 0;

@@ -40,7 +40,7 @@ void append(Trace& all, const Trace& mode, Time start) {
         }
         all.jobs.push_back(row);
     }
-    for (SliceRow row : mode.slices) {
+    for (Slice row : mode.slices) {
         row.begin += start;
         row.end += start;
         all.slices.push_back(row);

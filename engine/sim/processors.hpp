@@ -73,13 +73,10 @@ class Processors {
     // first: until a job waits for the first time, or its request is sent; second: after that.
     enum class Phase : std::uint8_t { idle, first, away, second, fallback };
 
-    struct TaskState {
-        const Task* task = nullptr;
-        std::uint32_t id = 0;
+    // A task and its job in hand.
+    struct JobState : TaskState {
         std::uint32_t core = 0;  // index into cores_ of the core that its own parts need
         std::uint32_t worker = 0;
-        Draw draw;
-        Releases releases;
         Phase phase = Phase::idle;
         bool running = false;
         bool reloads = false;        // it was preempted, and what it goes on with is not in the cache
@@ -242,14 +239,11 @@ class Processors {
         }
         for (std::uint32_t t = 0; t < mine.size(); ++t) {
             const Task& task = system_.tasks[mine[t]];
-            TaskState& state = tasks_[t];
-            state.task = &task;
-            state.id = mine[t];
+            JobState& state = tasks_[t];
+            static_cast<TaskState&>(state) = {system_, settings_, mine[t],
+                                              task.arrival ? &arrivals_[t] : nullptr};
             state.core = index_[task.master];
             state.worker = index_[task.core];
-            state.draw = Draw(settings_.seed, mine[t]);
-            const app::Arrivals* arrivals = task.arrival ? &arrivals_[t] : nullptr;
-            state.releases = Releases(release_rule(task, arrivals), state.draw, settings_.arrival);
             state.phase = Phase::idle;
             state.running = state.reloads = state.late_answer = false;
             state.holds = never;
@@ -304,14 +298,14 @@ class Processors {
     }
 
     // The next job of a task that skips releases could begin too late only.
-    [[nodiscard]] static bool cannot_begin(const TaskState& s, Time now) {
+    [[nodiscard]] static bool cannot_begin(const JobState& s, Time now) {
         return s.task->skip && now > app::begin_limit(s.releases.nominal(), s.task->period, s.task->deadline);
     }
 
     // The running job holds the resource of its part from when it executes the part: what came before that,
     // and is more urgent than the job itself, goes before it.
     void take_resource(CoreState& core, Time now) {
-        const TaskState& s = tasks_[core.running.task];
+        const JobState& s = tasks_[core.running.task];
         if (!s.parts.empty() && s.parts[s.at].holds && now > core.begins) {
             hold(core, s.parts[s.at]);
         }
@@ -320,8 +314,8 @@ class Processors {
     // Under fixed priorities the running job has the ceiling's priority. Under EDF (stack resource policy) it
     // keeps its deadline, and no job begins whose relative deadline is not below the ceiling.
     void hold(CoreState& core, const Part& part) {
-        TaskState& s = tasks_[core.running.task];
-        for (const TaskState& other : tasks_) {
+        JobState& s = tasks_[core.running.task];
+        for (const JobState& other : tasks_) {
             if (&other != &s && other.held && other.resource == part.resource) {
                 throw std::logic_error("two jobs hold one resource");
             }
@@ -339,11 +333,11 @@ class Processors {
     }
 
     // The job that holds the resource of a job's part, if that is another job and the job has to wait.
-    [[nodiscard]] TaskState* holder_before(const TaskState& s) {
+    [[nodiscard]] JobState* holder_before(const JobState& s) {
         if (s.parts.empty() || !s.parts[s.at].inherits || s.held) {
             return nullptr;
         }
-        const auto holds = [&](const TaskState& other) {
+        const auto holds = [&](const JobState& other) {
             return &other != &s && other.held && other.resource == s.parts[s.at].resource;
         };
         const auto found = std::find_if(tasks_.begin(), tasks_.end(), holds);
@@ -352,12 +346,12 @@ class Processors {
 
     // When the running job has done its part, or finds that another one holds what it needs for it.
     [[nodiscard]] Time end_of_stretch(const CoreState& core) {
-        const TaskState& s = tasks_[core.running.task];
+        const JobState& s = tasks_[core.running.task];
         return holder_before(s) != nullptr ? core.begins : add(core.begins, s.remaining);
     }
 
     // The running job waits for its resource, and who holds that inherits its priority.
-    void wait_for_resource(CoreState& core, const TaskState& holder, Time now) {
+    void wait_for_resource(CoreState& core, const JobState& holder, Time now) {
         const Ready waiting = core.running;
         halt(core, now);
         core.blocked.push_back(waiting);
@@ -371,14 +365,14 @@ class Processors {
     }
 
     // A job that waited for the resource that a job gives back tries again when its turn comes.
-    void give_back(CoreState& core, TaskState& s) {
+    void give_back(CoreState& core, JobState& s) {
         s.holds = never;
         if (!std::exchange(s.held, false)) {
             return;
         }
         for (std::size_t n = core.blocked.size(); n-- != 0;) {
             const Ready waiting = core.blocked[n];
-            const TaskState& other = tasks_[waiting.task];
+            const JobState& other = tasks_[waiting.task];
             if (other.parts[other.at].resource == s.resource) {
                 core.blocked.erase(core.blocked.begin() + static_cast<std::ptrdiff_t>(n));
                 push(core.ready, waiting);
@@ -388,13 +382,13 @@ class Processors {
     }
 
     // The key below which a job goes before one that has begun and holds nothing.
-    [[nodiscard]] static Time begun_key(const TaskState& s) {
+    [[nodiscard]] static Time begun_key(const JobState& s) {
         return s.task->threshold ? std::min(s.key, Time{*s.task->threshold}) : s.key;
     }
 
-    [[nodiscard]] bool kept_from_beginning(const CoreState& core, const TaskState& s) const {
+    [[nodiscard]] bool kept_from_beginning(const CoreState& core, const JobState& s) const {
         return core.policy == Policy::edf && s.job.start == absent &&
-               std::any_of(tasks_.begin(), tasks_.end(), [&](const TaskState& other) {
+               std::any_of(tasks_.begin(), tasks_.end(), [&](const JobState& other) {
                    return &other != &s && &cores_[other.core] == &core && s.task->deadline >= other.holds;
                });
     }
@@ -403,7 +397,7 @@ class Processors {
     void let_begun_go_on(CoreState& core, Time now) {
         auto best = core.ready.end();
         for (auto entry = core.ready.begin(); entry != core.ready.end(); ++entry) {
-            const TaskState& s = tasks_[entry->task];
+            const JobState& s = tasks_[entry->task];
             if (entry->part == s.part && s.job.start != absent &&
                 (best == core.ready.end() || *best < *entry)) {
                 best = entry;
@@ -418,7 +412,7 @@ class Processors {
     // The running job begins its next part, with the next section or without the one that ended.
     void next_part(CoreState& core, Time now) {
         pause(core, now);
-        TaskState& s = tasks_[core.running.task];
+        JobState& s = tasks_[core.running.task];
         const bool gives_back = s.parts[s.at].holds;
         const Part& part = s.parts[++s.at];
         s.remaining = part.length;
@@ -434,7 +428,7 @@ class Processors {
         core.look = true;
     }
 
-    void skip(TaskState& s, Time now) {
+    void skip(JobState& s, Time now) {
         idle_ = std::max({idle_, now, s.releases.actual()});
         const Releases& r = s.releases;
         JobRow row{};
@@ -443,13 +437,13 @@ class Processors {
         row.start = row.finish = row.sent = row.worker_receive = row.worker_send = row.received = absent;
         row.deadline = add(r.nominal(), s.task->deadline);
         row.seq = static_cast<std::uint32_t>(r.job());
-        row.status = Status::deadline_miss | Status::unserved;
+        row.status = job_status::missed | job_status::unserved;
         row.task = s.id;
         sink_.job(row);
         next_release(s);
     }
 
-    void next_release(TaskState& s) {
+    void next_release(JobState& s) {
         s.releases.next();
         if (s.task->arrival) {
             arrived_.push_back(static_cast<std::uint32_t>(&s - tasks_.data()));
@@ -458,7 +452,7 @@ class Processors {
 
     // A ready job whose turn has come too late: the task's next one takes its place.
     void skip_ready(std::uint32_t t, Time now) {
-        TaskState& s = tasks_[t];
+        JobState& s = tasks_[t];
         s.phase = Phase::idle;
         ++s.part;
         skip(s, now);
@@ -470,7 +464,7 @@ class Processors {
     }
 
     void release(std::uint32_t t, Time now) {
-        TaskState& s = tasks_[t];
+        JobState& s = tasks_[t];
         const Releases& r = s.releases;
         while (r.cause() < until_ && cannot_begin(s, now)) {
             skip(s, now);
@@ -496,7 +490,7 @@ class Processors {
                  absent,
                  execution,
                  static_cast<std::uint32_t>(r.job()),
-                 s.late_answer ? Status::late_answer_discarded : 0U,
+                 s.late_answer ? job_status::late_answer : 0U,
                  s.id,
                  0};
         s.late_answer = false;
@@ -510,7 +504,7 @@ class Processors {
         begin_part(t, s.parts.front().length, now);
     }
 
-    void begins(TaskState& s, Time now) {
+    void begins(JobState& s, Time now) {
         if (s.job.start != absent) {
             return;
         }
@@ -528,7 +522,7 @@ class Processors {
 
     // A part that takes no time needs no core, but before a wait for which the core is kept.
     void begin_part(std::uint32_t t, Time length, Time now) {
-        TaskState& s = tasks_[t];
+        JobState& s = tasks_[t];
         CoreState& core = cores_[s.core];
         s.remaining = length;
         s.owed = 0;
@@ -553,18 +547,18 @@ class Processors {
 
     // The running job has a new part, or begins to wait, and stays where it is.
     void go_on(CoreState& core, Time now) {
-        const TaskState& s = tasks_[core.running.task];
+        const JobState& s = tasks_[core.running.task];
         core.since = now;
         core.begins = std::max(core.begins, now);
         core.completes = s.phase == Phase::away ? never : add(core.begins, s.remaining);
     }
 
-    [[nodiscard]] static bool last_part(const TaskState& s) {
+    [[nodiscard]] static bool last_part(const JobState& s) {
         return s.phase == Phase::fallback || s.at + 1 == s.parts.size();
     }
 
     void end_part(std::uint32_t t, Time now) {
-        TaskState& s = tasks_[t];
+        JobState& s = tasks_[t];
         const Task& task = *s.task;
         if (last_part(s)) {
             finish(t, now);
@@ -590,7 +584,7 @@ class Processors {
 
     // Goes on after a wait.
     void resume(std::uint32_t t, Time now) {
-        TaskState& s = tasks_[t];
+        JobState& s = tasks_[t];
         if (s.running) {
             pause(cores_[s.core], now);
         }
@@ -600,17 +594,17 @@ class Processors {
     }
 
     void finish(std::uint32_t t, Time now) {
-        TaskState& s = tasks_[t];
+        JobState& s = tasks_[t];
         s.job.finish = now;
         give_back(cores_[s.core], s);
         idle_ = std::max(idle_, now);
-        if (s.task->until_deadline && (s.job.status & Status::output_held) == 0) {
+        if (s.task->until_deadline && (s.job.status & job_status::held) == 0) {
             idle_ = std::max(idle_, s.job.deadline);
         }
         if (now > s.job.deadline) {
-            s.job.status |= Status::deadline_miss;
+            s.job.status |= job_status::missed;
         }
-        if ((s.job.status & Status::output_held) != 0) {
+        if ((s.job.status & job_status::held) != 0) {
             s.job.compute = 0;
         }
         sink_.job(s.job);
@@ -624,7 +618,7 @@ class Processors {
     // The output of the task's job is a block that releases others, before the next releases.
     void announce(std::uint32_t t, Time now) {
         const JobRow& job = tasks_[t].job;
-        if (released_by_.empty() || (job.status & Status::output_held) != 0) {
+        if (released_by_.empty() || (job.status & job_status::held) != 0) {
             return;
         }
         for (const std::uint32_t r : released_by_[t]) {
@@ -642,7 +636,7 @@ class Processors {
     }
 
     void handle(const Event& e, Time now) {
-        TaskState& s = tasks_[e.task];
+        JobState& s = tasks_[e.task];
         const bool present = s.phase != Phase::idle && s.job.seq == e.job;
         switch (e.kind) {
             case Kind::request:
@@ -658,7 +652,7 @@ class Processors {
                     s.job.received = now;
                     resume(e.task, now);
                 } else if (s.phase != Phase::idle) {
-                    s.job.status |= Status::late_answer_discarded;
+                    s.job.status |= job_status::late_answer;
                 } else {
                     s.late_answer = true;
                 }
@@ -676,7 +670,7 @@ class Processors {
         }
     }
 
-    [[nodiscard]] static const Demand* demanded(const TaskState& s) {
+    [[nodiscard]] static const Demand* demanded(const JobState& s) {
         return s.parts.empty() || s.phase == Phase::fallback ? nullptr : s.parts[s.at].demand;
     }
 
@@ -693,9 +687,9 @@ class Processors {
     }
 
     void give_up(std::uint32_t t, Time now) {
-        TaskState& s = tasks_[t];
+        JobState& s = tasks_[t];
         CoreState& core = cores_[s.core];
-        const bool goes_on = s.running && core.keeps && s.task->on_miss == OnMiss::fallback;
+        const bool goes_on = s.running && core.keeps && s.task->on_miss == OnMiss::local_fallback;
         if (goes_on) {
             pause(core, now);
         } else if (s.running) {
@@ -705,14 +699,14 @@ class Processors {
         if (!goes_on) {
             ++s.part;  // whatever of it waits on the master's core is void
         }
-        if (s.task->on_miss == OnMiss::fallback) {
-            s.job.status |= Status::local_fallback;
+        if (s.task->on_miss == OnMiss::local_fallback) {
+            s.job.status |= job_status::fallback;
             s.job.compute = s.task->fallback;
             s.phase = Phase::fallback;
             begin_part(t, s.task->fallback, now);
             return;
         }
-        s.job.status |= Status::deadline_miss | Status::output_held;
+        s.job.status |= job_status::missed | job_status::held;
         if (s.task->on_miss == OnMiss::stop && now < until_) {
             until_ = now;
             stopped_ = now;
@@ -720,7 +714,7 @@ class Processors {
         finish(t, now);
     }
 
-    [[nodiscard]] Doing doing(const TaskState& s) const {
+    [[nodiscard]] Doing doing(const JobState& s) const {
         if (s.phase == Phase::fallback) {
             return Doing::fallback;
         }
@@ -735,7 +729,7 @@ class Processors {
 
     // Ends the stretch that the core has spent on its job, which keeps what remains.
     void pause(CoreState& core, Time now) {
-        TaskState& s = tasks_[core.running.task];
+        JobState& s = tasks_[core.running.task];
         take_resource(core, now);
         sink_.slice(core.since, std::min(core.begins, now), s.id, s.job.seq, core.id, Doing::context_switch);
         if (now > core.begins) {
@@ -765,7 +759,7 @@ class Processors {
         }
         if (core.policy == Policy::worker) {
             const Request done = core.serving;
-            TaskState& s = tasks_[done.task];
+            JobState& s = tasks_[done.task];
             sink_.slice(core.since, now, s.id, done.job, core.id, Doing::execute);
             if (s.phase == Phase::away && s.job.seq == done.job) {
                 s.job.worker_send = now;
@@ -777,7 +771,7 @@ class Processors {
             return;
         }
         const std::uint32_t t = core.running.task;
-        if (const TaskState* holder = holder_before(tasks_[t]); holder != nullptr) {
+        if (const JobState* holder = holder_before(tasks_[t]); holder != nullptr) {
             wait_for_resource(core, *holder, now);
             return;
         }
@@ -855,7 +849,7 @@ class Processors {
     }
 
     void start(CoreState& core, const Ready& entry, Time now) {
-        TaskState& s = tasks_[entry.task];
+        JobState& s = tasks_[entry.task];
         begins(s, now);
         if (std::exchange(s.reloads, false)) {
             const Draw draw(app::mix(settings_.seed + reload_choices + s.job.preemptions), s.id);
@@ -881,14 +875,14 @@ class Processors {
         core.completes = s.phase == Phase::away ? never : end_of_stretch(core);
     }
 
-    static void preempt(const CoreState& core, TaskState& s) {
+    static void preempt(const CoreState& core, JobState& s) {
         s.reloads = core.cache_reload != 0 || core.set_reload != 0;
         s.lost.assign(s.task->useful.size(), false);
     }
 
     // Blocks that a job touches are lost to those that it, or another, preempted.
     void evict(const CoreState& core, const Task& task) {
-        for (TaskState& other : tasks_) {
+        for (JobState& other : tasks_) {
             if (other.task == &task || !other.reloads || &cores_[other.core] != &core) {
                 continue;
             }
@@ -938,7 +932,7 @@ class Processors {
         }
         worker.serving = *next;
         worker.queue.erase(next);
-        TaskState& s = tasks_[worker.serving.task];
+        JobState& s = tasks_[worker.serving.task];
         if (s.phase == Phase::away && s.job.seq == worker.serving.job) {
             s.job.worker_receive = now;
         }
@@ -954,7 +948,7 @@ class Processors {
     Time stopped_ = never;
     Time idle_ = 0;
     std::uint64_t order_ = 0;
-    std::vector<TaskState> tasks_;
+    std::vector<JobState> tasks_;
     std::vector<CoreState> cores_;
     std::vector<std::uint32_t> index_;
     Division division_;

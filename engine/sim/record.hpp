@@ -9,21 +9,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "consort/task/job.hpp"
 #include "sim/model.hpp"
 
 namespace consort::engine::sim {
 
-// Bits of a job's status word; those of docs/reference/run-record.md.
-enum Status : std::uint32_t {
-    deadline_miss = 1U << 0U,
-    output_held = 1U << 1U,
-    local_fallback = 1U << 2U,
-    late_answer_discarded = 1U << 4U,
-    unserved = 1U << 7U,
-};
+// Python reads the rows as structured arrays, by the layouts of bind.cpp.
 
-// Read from Python as a structured array: layout and order are part of the interface (_rows.py). An unserved
-// job has neither start nor finish.
+// An unserved job has neither start nor finish.
 struct JobRow {
     Time release;   // when it ought to be released: what response times and deadlines count from
     Time ready;     // when it was released
@@ -36,24 +29,10 @@ struct JobRow {
     Time received;
     Time compute;  // its execution time
     std::uint32_t seq;
-    std::uint32_t status;
+    std::uint32_t status;  // consort::job_status
     std::uint32_t task;
     std::uint32_t preemptions;
 };
-static_assert(sizeof(JobRow) == 96);
-
-enum class Doing : std::uint8_t { execute, context_switch, load, unload, send, receive, fallback, wait };
-
-struct SliceRow {
-    Time begin;
-    Time end;
-    std::uint32_t task;
-    std::uint32_t seq;
-    std::uint16_t core;
-    Doing doing;
-    std::uint8_t unused[5];
-};
-static_assert(sizeof(SliceRow) == 32);
 
 struct Figures {
     std::uint64_t jobs = 0;
@@ -70,7 +49,7 @@ struct Figures {
 
 struct Trace {
     std::vector<JobRow> jobs;
-    std::vector<SliceRow> slices;
+    std::vector<Slice> slices;
 };
 
 // Lets another thread see how far a simulation is, and end it.
@@ -91,7 +70,7 @@ class Sink {
     void job(const JobRow& row) {
         Figures& f = (*figures_)[row.task];
         ++f.jobs;
-        if ((row.status & Status::unserved) != 0) {
+        if ((row.status & job_status::unserved) != 0) {
             ++f.unserved;
         } else {
             const Time response = row.finish - row.release;
@@ -101,9 +80,9 @@ class Sink {
             }
             f.min_response = std::min(f.min_response, response);
         }
-        f.misses += (row.status & Status::deadline_miss) != 0 ? 1U : 0U;
-        f.held += (row.status & Status::output_held) != 0 ? 1U : 0U;
-        f.fallbacks += (row.status & Status::local_fallback) != 0 ? 1U : 0U;
+        f.misses += (row.status & job_status::missed) != 0 ? 1U : 0U;
+        f.held += (row.status & job_status::held) != 0 ? 1U : 0U;
+        f.fallbacks += (row.status & job_status::fallback) != 0 ? 1U : 0U;
         if constexpr (traced) {
             trace_->jobs.push_back(row);
         }
@@ -114,13 +93,8 @@ class Sink {
     void slice(Time begin, Time end, std::uint32_t task, std::uint64_t seq, std::uint32_t core, Doing doing) {
         if constexpr (traced) {
             if (begin < end) {
-                trace_->slices.push_back({begin,
-                                          end,
-                                          task,
-                                          static_cast<std::uint32_t>(seq),
-                                          static_cast<std::uint16_t>(core),
-                                          doing,
-                                          {}});
+                trace_->slices.push_back({begin, end, task, static_cast<std::uint32_t>(seq),
+                                          static_cast<std::uint16_t>(core), doing});
             }
         }
     }

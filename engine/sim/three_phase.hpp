@@ -74,14 +74,6 @@ class ThreePhase {
     }
 
   private:
-    struct TaskState {
-        const Task* task = nullptr;
-        std::uint32_t id = 0;
-        Draw draw;
-        Releases releases;
-        std::uint32_t in_flight = 0;
-    };
-
     struct Loaded {
         const Task* task;
         JobRow job;
@@ -106,11 +98,9 @@ class ThreePhase {
         s.partitions = c.partitions;
         s.cpu_free = 0;
         s.loaded.clear();
-        s.tasks.resize(mine.size());
-        for (std::size_t t = 0; t < mine.size(); ++t) {
-            const Task& task = system_.tasks[mine[t]];
-            const Draw draw(settings_.seed, mine[t]);
-            s.tasks[t] = {&task, mine[t], draw, Releases(release_rule(task), draw, settings_.arrival), 0};
+        s.tasks.clear();
+        for (const std::uint32_t t : mine) {
+            s.tasks.emplace_back(system_, settings_, t);
         }
         std::stable_sort(s.tasks.begin(), s.tasks.end(),
                          [](const TaskState& a, const TaskState& b) { return a.task->rank < b.task->rank; });
@@ -118,8 +108,10 @@ class ThreePhase {
     }
 
     // When the task has a job to load.
-    [[nodiscard]] Time next_release(const TaskState& t) const {
-        const bool waits = t.task->one_in_flight && t.in_flight != 0;
+    [[nodiscard]] Time next_release(const CoreState& s, const TaskState& t) const {
+        const bool waits =
+            t.task->one_in_flight && std::any_of(s.loaded.begin(), s.loaded.end(),
+                                                 [&](const Loaded& other) { return other.task == t.task; });
         return t.releases.nominal() < until_ && !waits ? t.releases.actual() : never;
     }
 
@@ -128,7 +120,7 @@ class ThreePhase {
         Time wanted = s.loaded.empty() ? never : s.loaded.front().executed;
         if (s.loaded.size() < s.partitions) {
             for (const TaskState& t : s.tasks) {
-                wanted = std::min(wanted, next_release(t));
+                wanted = std::min(wanted, next_release(s, t));
             }
         }
         return wanted;
@@ -146,7 +138,7 @@ class ThreePhase {
             if (found != nullptr && t.task->rank > found->task->rank) {
                 break;
             }
-            const Time at = next_release(t);
+            const Time at = next_release(s, t);
             if (at <= now && at < earliest) {
                 found = &t;
                 earliest = at;
@@ -174,19 +166,15 @@ class ThreePhase {
             sink_.slice(begin, start, next->id, seq, s.id, Doing::context_switch);
             sink_.slice(start, end, next->id, seq, s.id, Doing::execute);
             r.next();
-            ++next->in_flight;
             return;
         }
         // Rule 2: the oldest of the loaded jobs, which has completed.
         JobRow& job = s.loaded.front().job;
         job.finish = end_of_operation;
         if (job.finish > job.deadline) {
-            job.status |= Status::deadline_miss;
+            job.status |= job_status::missed;
         }
         sink_.slice(now, end_of_operation, job.task, job.seq, s.id, Doing::unload);
-        for (TaskState& t : s.tasks) {
-            t.in_flight -= t.id == job.task ? 1U : 0U;
-        }
         sink_.job(job);
         s.loaded.erase(s.loaded.begin());
     }

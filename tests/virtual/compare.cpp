@@ -18,7 +18,7 @@ auto key(const sim::JobRow& r) {
     return std::tie(r.task, r.seq, r.release, r.ready, r.start, r.finish, r.deadline, r.sent,
                     r.worker_receive, r.worker_send, r.received, r.compute, r.status, r.preemptions);
 }
-auto key(const sim::SliceRow& r) {
+auto key(const consort::Slice& r) {
     return std::tie(r.core, r.task, r.seq, r.doing, r.begin, r.end);
 }
 auto key(const Operation& o) {
@@ -33,7 +33,7 @@ std::string text(const sim::JobRow& r) {
       << r.compute << " status " << r.status << " preemptions " << r.preemptions;
     return s.str();
 }
-std::string text(const sim::SliceRow& r) {
+std::string text(const consort::Slice& r) {
     static constexpr const char* names[] = {"execute", "context switch", "load",     "unload",
                                             "send",    "receive",        "fallback", "wait"};
     std::ostringstream s;
@@ -70,12 +70,12 @@ std::string first_difference(std::vector<Row>& simulated, std::vector<Row>& virt
 
 // Stretches that follow one another without a break as one: the simulator records a new one where a job that
 // waits gets its answer during a context switch.
-void join(std::vector<sim::SliceRow>& slices) {
+void join(std::vector<consort::Slice>& slices) {
     std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return key(a) < key(b); });
-    std::vector<sim::SliceRow> joined;
-    for (const sim::SliceRow& s : slices) {
+    std::vector<consort::Slice> joined;
+    for (const consort::Slice& s : slices) {
         if (!joined.empty()) {
-            sim::SliceRow& last = joined.back();
+            consort::Slice& last = joined.back();
             if (std::tie(last.core, last.task, last.seq, last.doing, last.end) ==
                 std::tie(s.core, s.task, s.seq, s.doing, s.begin)) {
                 last.end = s.end;
@@ -90,8 +90,8 @@ void join(std::vector<sim::SliceRow>& slices) {
 // The operations of the simulator's jobs by the rules, by counting: docs/explanation/simulator.md, "Chains".
 std::vector<Operation> operations_of(const std::vector<Channel>& channels, const sim::Trace& trace) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, Time> loads;
-    for (const sim::SliceRow& s : trace.slices) {
-        if (s.doing == sim::Doing::load) {
+    for (const consort::Slice& s : trace.slices) {
+        if (s.doing == consort::Doing::load) {
             loads[{s.task, s.seq}] = s.begin;
         }
     }
@@ -100,7 +100,8 @@ std::vector<Operation> operations_of(const std::vector<Channel>& channels, const
         const Channel& channel = channels[n];
         std::map<std::uint32_t, std::pair<Time, bool>> written;  // by job: when it is there, whether too late
         for (const sim::JobRow& r : trace.jobs) {
-            if (r.task == channel.writer && (r.status & (sim::output_held | sim::unserved)) == 0) {
+            if (r.task == channel.writer &&
+                (r.status & (consort::job_status::held | consort::job_status::unserved)) == 0) {
                 written[r.seq] = {channel.let ? std::max(r.finish, r.deadline) : r.finish,
                                   channel.let && r.finish > r.deadline};
             }
@@ -117,7 +118,7 @@ std::vector<Operation> operations_of(const std::vector<Channel>& channels, const
         }
         for (const sim::JobRow& r : trace.jobs) {
             const bool reads = std::count(channel.readers.begin(), channel.readers.end(), r.task) != 0;
-            if (!reads || (r.status & sim::unserved) != 0) {
+            if (!reads || (r.status & consort::job_status::unserved) != 0) {
                 continue;
             }
             const auto load = loads.find({r.task, r.seq});
@@ -136,11 +137,11 @@ Comparison compare_rows(const std::vector<Channel>& channels, sim::Trace& simula
     found.jobs = simulated.jobs.size();
     for (const sim::JobRow& r : simulated.jobs) {
         found.preemptions += r.preemptions;
-        found.misses += (r.status & sim::deadline_miss) != 0 ? 1U : 0U;
-        found.unserved += (r.status & sim::unserved) != 0 ? 1U : 0U;
-        found.held += (r.status & sim::output_held) != 0 ? 1U : 0U;
-        found.fallbacks += (r.status & sim::local_fallback) != 0 ? 1U : 0U;
-        found.late_answers += (r.status & sim::late_answer_discarded) != 0 ? 1U : 0U;
+        found.misses += (r.status & consort::job_status::missed) != 0 ? 1U : 0U;
+        found.unserved += (r.status & consort::job_status::unserved) != 0 ? 1U : 0U;
+        found.held += (r.status & consort::job_status::held) != 0 ? 1U : 0U;
+        found.fallbacks += (r.status & consort::job_status::fallback) != 0 ? 1U : 0U;
+        found.late_answers += (r.status & consort::job_status::late_answer) != 0 ? 1U : 0U;
     }
     std::vector<Operation> expected = operations_of(channels, simulated);
     found.operations = expected.size();

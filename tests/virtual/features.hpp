@@ -119,9 +119,9 @@ inline Features features_of(const Case& c) {
         has(Feature::spinning_master, t.offloaded && master.keeps);
         has(Feature::context_switch, master.context_switch != 0);
         if (t.offloaded) {
-            has(Feature::holds, t.on_miss == sim::OnMiss::hold);
-            has(Feature::falls_back, t.on_miss == sim::OnMiss::fallback);
-            has(Feature::stops, t.on_miss == sim::OnMiss::stop);
+            has(Feature::holds, t.on_miss == consort::OnMiss::hold_last_output);
+            has(Feature::falls_back, t.on_miss == consort::OnMiss::local_fallback);
+            has(Feature::stops, t.on_miss == consort::OnMiss::stop);
             for (const sim::Task& other : c.system.tasks) {
                 has(Feature::several_masters_of_a_worker,
                     other.offloaded && other.core == t.core && other.master != t.master);

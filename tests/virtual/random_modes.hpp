@@ -31,7 +31,8 @@ class ModeGenerator {
         made.channels = base.channels;
         for (sim::Task& task : base.system.tasks) {
             task.releases.clear();
-            task.on_miss = task.on_miss == sim::OnMiss::stop ? sim::OnMiss::hold : task.on_miss;
+            task.on_miss =
+                task.on_miss == consort::OnMiss::stop ? consort::OnMiss::hold_last_output : task.on_miss;
         }
         for (const auto& channel : base.channels) {
             base.system.tasks[channel.writer].until_deadline |= channel.let;

@@ -205,13 +205,14 @@ class Generator {
     }
 
     void offload(sim::Task& task, std::uint32_t worker, bool stops) {
-        static constexpr sim::OnMiss policies[] = {sim::OnMiss::hold, sim::OnMiss::fallback,
-                                                   sim::OnMiss::stop};
+        static constexpr consort::OnMiss policies[] = {
+            consort::OnMiss::hold_last_output, consort::OnMiss::local_fallback, consort::OnMiss::stop};
         lengthen(task);
         task.core = worker;
         task.offloaded = true;
         task.on_miss = policies[dice_.below(stops ? 3 : 2)];
-        task.give_up = task.on_miss == sim::OnMiss::fallback ? 1 + task.deadline / 3 : task.deadline;
+        task.give_up =
+            task.on_miss == consort::OnMiss::local_fallback ? 1 + task.deadline / 3 : task.deadline;
         task.worker_rank = static_cast<std::uint32_t>(dice_.between(0, 3));
         task.send = dice_.one_in(2) ? scale_ * dice_.between(0, 2) : 0;
         task.receive = dice_.one_in(2) ? scale_ * dice_.between(0, 2) : 0;

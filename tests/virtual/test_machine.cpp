@@ -20,18 +20,19 @@
 namespace {
 
 using namespace consort::virtual_time;
+using consort::Doing;
 using consort::Job;
 using consort::Operation;
 using consort::Ticks;
 using consort::app::plan::Wait;
 
-Task periodic(std::uint32_t core, Time period, Time execution, std::uint32_t rank) {
-    Task task;
-    task.plan.core = core;
-    task.plan.period = period;
-    task.plan.deadline = task.plan.give_up = period;
-    task.plan.bcet = task.plan.wcet = execution;
-    task.plan.rank = task.plan.threshold = rank;
+consort::app::plan::Task periodic(std::uint32_t core, Time period, Time execution, std::uint32_t rank) {
+    consort::app::plan::Task task = plain_row();
+    task.core = core;
+    task.period = period;
+    task.deadline = task.give_up = period;
+    task.bcet = task.wcet = execution;
+    task.rank = task.threshold = rank;
     return task;
 }
 
@@ -47,7 +48,7 @@ using Piece = std::tuple<Time, Time, std::uint32_t, Doing>;
 
 std::vector<Piece> pieces(const Trace& trace) {
     std::vector<Piece> found;
-    for (const Slice& s : trace.slices) {
+    for (const consort::Slice& s : trace.slices) {
         found.emplace_back(s.begin, s.end, s.task, s.doing);
     }
     std::sort(found.begin(), found.end());
@@ -68,8 +69,8 @@ TEST(Machine, PreemptsOnOneStack) {
     system.tasks.push_back(periodic(0, 20, 10, 2));
     system.tasks.push_back(periodic(0, 8, 2, 0));
     system.tasks.push_back(periodic(0, 20, 3, 1));
-    system.tasks[1].plan.offset = 3;
-    system.tasks[2].plan.offset = 2;
+    system.tasks[1].offset = 3;
+    system.tasks[2].offset = 2;
     // Task 2 preempts task 0, task 1 preempts task 2.
     EXPECT_EQ(pieces(run(system, 10)), (std::vector<Piece>{{0, 2, 0, Doing::execute},
                                                            {2, 3, 2, Doing::execute},
@@ -82,7 +83,7 @@ TEST(Machine, SwitchesAreNotInterrupted) {
     System system = one_core(Policy::fixed_priority, 2);
     system.tasks.push_back(periodic(0, 20, 4, 1));
     system.tasks.push_back(periodic(0, 20, 1, 0));
-    system.tasks[1].plan.offset = 1;
+    system.tasks[1].offset = 1;
     EXPECT_EQ(pieces(run(system, 5)), (std::vector<Piece>{{0, 2, 0, Doing::context_switch},
                                                           {2, 4, 1, Doing::context_switch},
                                                           {4, 5, 1, Doing::execute},
@@ -97,12 +98,12 @@ TEST(Machine, SendsWaitsReceives) {
     for (const bool spins : {false, true}) {
         system.cores[0].wait = spins ? Wait::spin : Wait::sleep;
         system.tasks.clear();
-        Task task = periodic(0, 40, 5, 0);
-        task.plan.worker = 1;
-        task.plan.send = 1;
-        task.plan.receive = 2;
-        task.plan.request = 3;
-        task.plan.response = 4;
+        consort::app::plan::Task task = periodic(0, 40, 5, 0);
+        task.worker = 1;
+        task.send = 1;
+        task.receive = 2;
+        task.request = 3;
+        task.response = 4;
         system.tasks.push_back(task);
         system.tasks.push_back(periodic(0, 40, 20, 1));
         const Trace trace = run(system, 1);
@@ -123,8 +124,8 @@ TEST(Machine, RunsAgainTheSame) {
     System system = one_core(Policy::edf, 1);
     for (const Time period : {7, 11, 13}) {
         system.tasks.push_back(periodic(0, period, 3, 0));
-        system.tasks.back().plan.jitter = 5;
-        system.tasks.back().plan.bcet = 1;
+        system.tasks.back().jitter = 5;
+        system.tasks.back().bcet = 1;
     }
     Settings settings;
     settings.duration = 1000;
@@ -140,7 +141,7 @@ TEST(Machine, RunsAgainTheSame) {
 TEST(Machine, SkipsWhatCannotBeServed) {
     System system = one_core(Policy::fixed_priority);
     system.tasks.push_back(periodic(0, 10, 1, 1));
-    system.tasks[0].plan.skips = true;
+    system.tasks[0].skips = true;
     system.tasks.push_back(periodic(0, 100, 35, 0));
     const Trace trace = run(system, 50);
     std::vector<std::uint32_t> unserved;
@@ -191,7 +192,7 @@ std::vector<std::vector<std::uint64_t>> in_logical_order(const System& system, T
     std::vector<std::vector<std::pair<Time, std::uint64_t>>> visible(system.channels.size());
     std::set<std::tuple<Time, std::uint32_t, std::uint32_t>> releases;
     for (std::uint32_t t = 0; t < system.tasks.size(); ++t) {
-        const auto& rule = system.tasks[t].plan;
+        const auto& rule = system.tasks[t];
         std::uint32_t seq = 0;
         for (Time at = rule.offset; at < duration; at += rule.period) {
             releases.insert({at, t, seq++});
@@ -211,7 +212,7 @@ std::vector<std::vector<std::uint64_t>> in_logical_order(const System& system, T
         flow.compute(task, seq);
         for (std::uint32_t c = 0; c < system.channels.size(); ++c) {
             if (system.channels[c].writer == task) {
-                visible[c].emplace_back(at + system.tasks[task].plan.deadline, 0);
+                visible[c].emplace_back(at + system.tasks[task].deadline, 0);
                 flow.write(task, seq, c, visible[c].size());
             }
         }
@@ -237,7 +238,7 @@ TEST(Data, UnderLetIsThatOfTheStepsInLogicalOrder) {
             const auto core =
                 static_cast<std::uint32_t>(between(0, static_cast<int>(system.cores.size()) - 1));
             system.tasks.push_back(periodic(core, period, between(1, 2), between(0, 3)));
-            system.tasks.back().plan.offset = between(0, 10);
+            system.tasks.back().offset = between(0, 10);
         }
         for (int c = between(1, 6); c != 0; --c) {
             Channel channel;
@@ -275,16 +276,16 @@ TEST(Machine, RefusesWhatItCannotRun) {
     system.tasks[0] = periodic(0, 0, 1, 1);
     refused(system, "task 0: period and deadline must be above 0");
     system.tasks[0] = periodic(0, 10, 1, 1);
-    system.tasks[0].plan.worker = 0;
+    system.tasks[0].worker = 0;
     refused(system, "task 0: an offloaded task needs a worker's core");
     system.cores[0].policy = Policy::three_phase;
     system.cores[0].slot = 3;
     refused(system, "core 0: there is no such DMA");
     system.dmas.push_back({});
-    system.tasks[0].plan.worker = consort::app::plan::none;
-    system.tasks[0].plan.bcet = 0;
+    system.tasks[0].worker = consort::app::plan::none;
+    system.tasks[0].bcet = 0;
     refused(system, "task 0: in virtual time a three-phase task's execution time must be above 0");
-    system.tasks[0].plan.bcet = 1;
+    system.tasks[0].bcet = 1;
     system.tasks.push_back(system.tasks[0]);
     refused(system, "task 1: three-phase tasks of one core need distinct ranks");
     system.tasks.pop_back();

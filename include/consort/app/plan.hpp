@@ -119,6 +119,11 @@ struct Task {
     bool checkpoint;      // each job leaves what another core goes on from if this one dies
 };
 
+// Another core than the one that releases it computes it.
+[[nodiscard]] constexpr bool offloaded(const Task& task) noexcept {
+    return task.worker != none;
+}
+
 // A task's end of a channel.
 struct End {
     std::uint32_t channel;

@@ -135,4 +135,16 @@ struct Event {
 };
 static_assert(sizeof(Event) == 24);
 
+// What a core does, or for it the DMA, without a break: of simulated runs and of those in virtual time.
+enum class Doing : std::uint8_t { execute, context_switch, load, unload, send, receive, fallback, wait };
+
+struct Slice {
+    std::int64_t begin;
+    std::int64_t end;
+    std::uint32_t task;
+    std::uint32_t seq;
+    std::uint16_t core;
+    Doing doing;
+};
+
 }  // namespace consort

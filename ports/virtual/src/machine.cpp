@@ -39,17 +39,18 @@ bool in_range(Time time) {
     return time >= 0 && time < largest_time;
 }
 
-bool takes_time(const Task& task) {
-    if (task.executions.empty()) {
-        return task.plan.bcet > 0;
+bool takes_time(const System& system, std::uint32_t task) {
+    const std::span<const Time> executions = system.given_of(task).executions;
+    if (executions.empty()) {
+        return system.tasks[task].bcet > 0;
     }
-    return std::all_of(task.executions.begin(), task.executions.end(), [](Time t) { return t > 0; });
+    return std::all_of(executions.begin(), executions.end(), [](Time t) { return t > 0; });
 }
 
-void check_task(const System& system, std::size_t i, bool observed) {
-    const Task& t = system.tasks[i];
-    const app::plan::Task& p = t.plan;
-    require(p.core < system.cores.size() && t.computed_on() < system.cores.size(), "task", i,
+void check_task(const System& system, std::uint32_t i, bool observed) {
+    const app::plan::Task& p = system.tasks[i];
+    const GivenTimes given = system.given_of(i);
+    require(p.core < system.cores.size() && computed_on(p) < system.cores.size(), "task", i,
             "there is no such core");
     for (const Time time :
          {p.period, p.extra_gap, p.offset, p.jitter, p.bcet, p.wcet, p.deadline, p.give_up, p.suspension,
@@ -59,38 +60,44 @@ void check_task(const System& system, std::size_t i, bool observed) {
     require(p.period > 0 && p.deadline > 0, "task", i, "period and deadline must be above 0");
     require(p.bcet <= p.wcet, "task", i, "the best-case execution time is above the worst-case one");
     Time before = 0;
-    for (const Time release : t.releases) {
+    for (const Time release : given.releases) {
         require(in_range(release) && release >= before, "task", i,
                 "releases must be 0 or more, in order, below 2^60");
         before = release;
     }
-    require(t.distances.count <= app::Distances::most, "task", i, "it has too many distances");
+    require(p.distances.count <= app::Distances::most, "task", i, "it has too many distances");
+    require(p.distances.first <= system.times.size() &&
+                p.distances.count <= system.times.size() - p.distances.first,
+            "task", i, "there are no such times");
     before = 1;
-    for (std::size_t k = 0; k < t.distances.count; ++k) {
-        require(in_range(t.distances.least[k]) && t.distances.least[k] >= before, "task", i,
+    const app::Distances distances = system.distances_of(i);
+    for (std::size_t k = 0; k < distances.count; ++k) {
+        require(in_range(distances.least[k]) && distances.least[k] >= before, "task", i,
                 "distances must be above 0, in order, below 2^60");
-        before = t.distances.least[k];
+        before = distances.least[k];
     }
-    for (const Time execution : t.executions) {
+    for (const Time execution : given.executions) {
         require(in_range(execution), "task", i, "execution times must be 0 or more and below 2^60");
     }
-    require(!observed || takes_time(t), "task", i,
+    require(!observed || takes_time(system, i), "task", i,
             "where data is followed, a step's execution time must be above 0");
-    const Policy policy = system.cores[t.computed_on()].policy;
-    if (t.arrival) {
-        require(t.arrival->writer < system.tasks.size() && t.arrival->writer != i, "task", i,
+    const Policy policy = system.cores[computed_on(p)].policy;
+    if (p.arrival != app::plan::none) {
+        require(p.arrival < system.channels.size(), "task", i, "there is no such channel");
+        const std::uint32_t writer = system.channels[p.arrival].writer;
+        require(writer < system.tasks.size() && writer != i, "task", i,
                 "another task writes the blocks that release it");
         require(policy != Policy::three_phase &&
-                    system.cores[system.tasks[t.arrival->writer].computed_on()].policy != Policy::three_phase,
+                    system.cores[computed_on(system.tasks[writer])].policy != Policy::three_phase,
                 "task", i, "no three-phase task writes blocks that release others, or is released by them");
-        require(p.offset == 0 && p.extra_gap == 0 && t.releases.empty(), "task", i,
+        require(p.offset == 0 && p.extra_gap == 0 && given.releases.empty(), "task", i,
                 "a task that blocks release has no other releases");
     }
-    if (t.offloaded()) {
+    if (app::plan::offloaded(p)) {
         require(policy == Policy::worker, "task", i, "an offloaded task needs a worker's core");
         require(releases_tasks(system.cores[p.core]), "task", i,
                 "a master's core has fixed priorities or earliest deadline first");
-        require(takes_time(t), "task", i, "the execution time of an offloaded task must be above 0");
+        require(takes_time(system, i), "task", i, "the execution time of an offloaded task must be above 0");
         require(p.suspension == 0, "task", i, "an offloaded task has no other suspension");
         return;
     }
@@ -100,10 +107,10 @@ void check_task(const System& system, std::size_t i, bool observed) {
         require(!p.skips, "task", i, "a three-phase task does not skip releases");
         require(p.load <= system.cores[p.core].slot && p.unload <= system.cores[p.core].slot, "task", i,
                 "load or unload do not fit the slot");
-        require(takes_time(t), "task", i,
+        require(takes_time(system, i), "task", i,
                 "in virtual time a three-phase task's execution time must be above 0");
         for (std::size_t k = 0; k < i; ++k) {
-            require(system.tasks[k].computed_on() != p.core || system.tasks[k].plan.rank != p.rank, "task", i,
+            require(computed_on(system.tasks[k]) != p.core || system.tasks[k].rank != p.rank, "task", i,
                     "three-phase tasks of one core need distinct ranks");
         }
     }
@@ -128,12 +135,14 @@ void check(const System& system, const Settings& settings, bool observed) {
         require(++cores_of[core.dma] <= most_scratchpad_cores, "core", c,
                 "in virtual time one DMA serves at most 16 cores");
         const auto tasks = std::count_if(system.tasks.begin(), system.tasks.end(),
-                                         [c](const Task& t) { return t.computed_on() == c; });
+                                         [c](const app::plan::Task& t) { return computed_on(t) == c; });
         require(tasks <= most_scratchpad_tasks, "core", c,
                 "in virtual time a three-phase core has at most 32 tasks");
     }
-    for (std::size_t t = 0; t < system.tasks.size(); ++t) {
-        if (!system.tasks[t].plan.rests) {
+    require(system.given.empty() || system.given.size() == system.tasks.size(), "task", system.given.size(),
+            "times are given for all tasks or for none");
+    for (std::uint32_t t = 0; t < system.tasks.size(); ++t) {
+        if (!system.tasks[t].rests) {
             check_task(system, t, observed);
         }
     }
@@ -178,10 +187,13 @@ void check_modes(const Modes& given, const Settings& settings, bool observed) {
         for (const Core& core : modes[m].cores) {
             require(core.policy != Policy::three_phase, "mode", m, "a three-phase core changes no mode");
         }
-        for (const Task& task : modes[m].tasks) {
-            require(!task.arrival, "mode", m, "blocks that release tasks belong to no mode");
-            require(task.releases.empty(), "mode", m, "releases that are given belong to no mode");
-            require(task.plan.rests || !task.offloaded() || task.plan.on_miss != OnMiss::stop, "mode", m,
+        for (const GivenTimes& given_to : modes[m].given) {
+            require(given_to.releases.empty(), "mode", m, "releases that are given belong to no mode");
+        }
+        for (const app::plan::Task& task : modes[m].tasks) {
+            require(task.arrival == app::plan::none, "mode", m,
+                    "blocks that release tasks belong to no mode");
+            require(task.rests || !app::plan::offloaded(task) || task.on_miss != OnMiss::stop, "mode", m,
                     "a task that stops the run belongs to no mode");
         }
     }
@@ -273,7 +285,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
 
     // --- what cores tell
     void begun(std::uint32_t task, const JobTimes& job) override {
-        const bool by_block = system_->tasks[task].arrival.has_value();
+        const bool by_block = system_->tasks[task].arrival != app::plan::none;
         const Time early = by_block ? master(task).task(place_[task]).releases.early() : 0;
         if (early != 0 && clock_.trace != nullptr) {
             clock_.trace->early.push_back({task, job.release});
@@ -285,15 +297,14 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         outcome_.misses += (job.status & job_status::missed) != 0 ? 1U : 0U;
         channels_.finished(task, job, moved, clock_.now);
         if ((job.status & (job_status::unserved | job_status::held)) == 0) {
-            if (system_->tasks[task].plan.until_deadline) {
-                published_ =
-                    std::max(published_, app::after(job.release, system_->tasks[task].plan.deadline));
+            if (system_->tasks[task].until_deadline) {
+                published_ = std::max(published_, app::after(job.release, system_->tasks[task].deadline));
             }
-            const Time deadline = app::after(job.release, system_->tasks[task].plan.deadline);
+            const Time deadline = app::after(job.release, system_->tasks[task].deadline);
             channels_.ended(task, job.seq, deadline, clock_.now);
             announce(task, deadline);
         }
-        if (system_->tasks[task].arrival) {
+        if (system_->tasks[task].arrival != app::plan::none) {
             arrived_.push_back(task);
         }
         if (clock_.trace == nullptr) {
@@ -304,21 +315,19 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
             {at(job.release), at(job.ready), at(job.start), at(job.sent), at(job.worker_receive),
              at(job.worker_send), at(job.received), at(moved.loaded), at(moved.executed), at(job.finish),
              static_cast<Ticks>(job.compute), job.seq, job.status, static_cast<std::uint16_t>(task),
-             static_cast<std::uint16_t>(system_->tasks[task].plan.core), 0});
+             static_cast<std::uint16_t>(system_->tasks[task].core), 0});
         clock_.trace->preemptions.push_back(job.preemptions);
     }
     void send(std::uint32_t task, const JobTimes& job) override {
-        const Task& t = system_->tasks[task];
-        post({app::after(clock_.now, t.plan.request),
-              false,
-              {task, job.seq, t.plan.worker_rank, job.compute}});
+        const app::plan::Task& t = system_->tasks[task];
+        post({app::after(clock_.now, t.request), false, {task, job.seq, t.worker_rank, job.compute}});
     }
     void began(const app::Request& request) override {
         master(request.task).worker_began(place_[request.task], request.seq, clock_.now);
     }
     void ended(const app::Request& request) override {
         master(request.task).worker_ended(place_[request.task], request.seq, clock_.now);
-        post({app::after(clock_.now, system_->tasks[request.task].plan.response), true, request});
+        post({app::after(clock_.now, system_->tasks[request.task].response), true, request});
     }
 
     // Taken once everything at this instant has happened.
@@ -391,14 +400,15 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         arrivals_.clear();
         released_by_.clear();
         const auto& tasks = system_->tasks;
-        if (std::none_of(tasks.begin(), tasks.end(), [](const Task& t) { return t.arrival.has_value(); })) {
+        if (std::none_of(tasks.begin(), tasks.end(),
+                         [](const app::plan::Task& t) { return t.arrival != app::plan::none; })) {
             return;
         }
         arrivals_.resize(tasks.size());
         released_by_.resize(tasks.size());
         for (std::uint32_t t = 0; t < tasks.size(); ++t) {
-            if (tasks[t].arrival) {
-                released_by_[tasks[t].arrival->writer].push_back(t);
+            if (tasks[t].arrival != app::plan::none) {
+                released_by_[system_->channels[tasks[t].arrival].writer].push_back(t);
             }
         }
     }
@@ -406,20 +416,21 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     void start_releasing(std::uint32_t c) {
         std::vector<TimedTask> tasks;
         for (std::uint32_t t = 0; t < system_->tasks.size(); ++t) {
-            const Task& task = system_->tasks[t];
-            if (task.plan.core == c && !task.plan.rests) {
+            const app::plan::Task& task = system_->tasks[t];
+            if (task.core == c && !task.rests) {
                 place_[t] = static_cast<std::uint32_t>(tasks.size());
-                app::ReleaseRule rule = task.release_rule();
+                app::ReleaseRule rule = system_->release_rule(t);
                 rule.first_job = first_jobs_[t];
-                rule.arrivals = task.arrival ? &arrivals_[t] : nullptr;
+                rule.arrivals = task.arrival != app::plan::none ? &arrivals_[t] : nullptr;
                 const app::Draw draw(settings_.seed, t);
                 auto& made = tasks.emplace_back();
-                made.plan = &task.plan;
+                made.plan = &task;
                 made.id = t;
                 made.draw = draw;
                 made.releases = app::Releases(rule, draw, settings_.arrival, clock_.now);
-                made.executions = task.executions.data();
-                made.execution_count = task.executions.size();
+                const std::span<const Time> executions = system_->given_of(t).executions;
+                made.executions = executions.data();
+                made.execution_count = executions.size();
             }
         }
         if (tasks.empty()) {
@@ -573,7 +584,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     }
     void enter() {
         for (std::uint32_t t = 0; t < first_jobs_.size(); ++t) {
-            if (!system_->tasks[t].plan.rests) {
+            if (!system_->tasks[t].rests) {
                 first_jobs_[t] = master(t).task(place_[t]).releases.job();
             }
         }
@@ -598,7 +609,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
             return;
         }
         for (const std::uint32_t reader : released_by_[task]) {
-            const bool let = system_->tasks[reader].arrival->let;
+            const bool let = system_->channels[system_->tasks[reader].arrival].let;
             arrivals_[reader].announce(let ? std::max(deadline, clock_.now) : clock_.now);
             arrived_.push_back(reader);
         }
@@ -623,12 +634,12 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         if (m.answer) {
             master(task).answer(place_[task], m.request.seq);
         } else {
-            worker_of_[system_->tasks[task].plan.worker]->arrive(m.request);
+            worker_of_[system_->tasks[task].worker]->arrive(m.request);
         }
     }
 
     [[nodiscard]] ReleasingCore& master(std::uint32_t task) {
-        return *releasing_of_[system_->tasks[task].plan.core];
+        return *releasing_of_[system_->tasks[task].core];
     }
 
     const System* system_ = nullptr;

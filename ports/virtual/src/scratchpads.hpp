@@ -195,35 +195,38 @@ class Scratchpads {
     void prepare(std::uint32_t c) {
         Table& table = tables_[c];
         for (std::uint32_t t = 0; t < system_->tasks.size(); ++t) {
-            if (system_->tasks[t].computed_on() == cores_[c]) {
+            if (computed_on(system_->tasks[t]) == cores_[c]) {
                 table.ids.push_back(t);
             }
         }
         std::stable_sort(table.ids.begin(), table.ids.end(), [this](std::uint32_t a, std::uint32_t b) {
-            return system_->tasks[a].plan.rank < system_->tasks[b].plan.rank;
+            return system_->tasks[a].rank < system_->tasks[b].rank;
         });
         table.rows.reserve(table.ids.size());
         for (std::uint32_t k = 0; k < table.ids.size(); ++k) {
-            const Task& task = system_->tasks[table.ids[k]];
+            const app::plan::Task& task = system_->tasks[table.ids[k]];
             // Released when asked for, as early as may be: the times come from Releases, which knows of
             // jitter and lists.
-            app::plan::Task& row = table.rows.emplace_back(task.plan);
+            app::plan::Task& row = table.rows.emplace_back(task);
             row.on_request = true;
             row.period = 0;
             spm::Entry& entry = table.entries.emplace_back();
             entry.plan = &row;
-            entry.image.size.data = task.plan.one_in_flight ? 1 : 0;
+            entry.image.size.data = task.one_in_flight ? 1 : 0;
             entry.image.data = partition_.data();
             table.locals.push_back(static_cast<std::uint32_t>(local_.size()));
             const app::Draw draw(settings_->seed, table.ids[k]);
-            local_.push_back(
-                {c, k, table.ids[k], draw, app::Releases(task.release_rule(), draw, settings_->arrival), {}});
+            local_.push_back({c,
+                              k,
+                              table.ids[k],
+                              draw,
+                              app::Releases(system_->release_rule(table.ids[k]), draw, settings_->arrival),
+                              {}});
         }
     }
 
     [[nodiscard]] Time length_of(std::uint32_t id, std::uint32_t seq) const noexcept {
-        return system_->tasks[id].execution_rule().of(app::Draw(settings_->seed, id), settings_->execution,
-                                                      seq);
+        return system_->execution_rule(id).of(app::Draw(settings_->seed, id), settings_->execution, seq);
     }
     // When the job was due.
     [[nodiscard]] Time due(std::uint32_t core, std::uint32_t task, std::uint32_t seq) const noexcept {
@@ -303,9 +306,9 @@ inline void ScratchpadCore::loop() noexcept {
 
 inline void ScratchpadBoard::dma_start(const spm::Transfer& /*transfer*/) noexcept {
     Scratchpads& s = *owner_;
-    const Task& task = s.system_->tasks[s.moved_];
-    const Time length = s.loads_ ? task.plan.load : task.plan.unload;
-    const Time slot = s.system_->cores[task.plan.core].slot;
+    const app::plan::Task& task = s.system_->tasks[s.moved_];
+    const Time length = s.loads_ ? task.load : task.unload;
+    const Time slot = s.system_->cores[task.core].slot;
     s.dma_until_ = app::after(s.clock_->now, s.round_robin_ && length != 0 ? length : slot);
     s.dma_end_ = s.round_robin_ ? s.dma_until_ : app::never;  // TDMA: seen at the slot's end
 }
@@ -353,7 +356,7 @@ inline void ScratchpadBoard::finished(const spm::JobRecord& job) noexcept {
     times.finish = static_cast<Time>(job.end);
     times.compute = s.length_of(id, job.job);
     times.seq = job.job;
-    if (times.finish > app::after(times.release, s.system_->tasks[id].plan.deadline)) {
+    if (times.finish > app::after(times.release, s.system_->tasks[id].deadline)) {
         times.status = job_status::missed;
     }
     s.journal_->finished(id, times,

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort import _engine
 from consort.judge.disturbance import touched
 from consort.plan.types import PlannedChain
 from consort.record.ran import OPERATIONS, STATUS, Ran
@@ -402,18 +403,7 @@ def simulated_operations(
 
 
 # The row of the table `operations` (include/consort/task/job.hpp).
-OPERATION = np.dtype(
-    [
-        ("time", "<u8"),
-        ("sequence", "<u8"),
-        ("seq", "<u4"),
-        ("task", "<u2"),
-        ("channel", "<u2"),
-        ("kind", "<u2"),
-        ("count", "<u2"),
-        ("reserved", "<u4"),
-    ]
-)
+OPERATION: np.dtype[Any] = np.dtype(_engine.row_layouts()["operations"])
 
 
 def operation_rows(

@@ -27,18 +27,8 @@ TIMES = (
     "worker_send",
     "received",
 )
-JOBS: np.dtype[Any] = np.dtype(
-    [(name, "<i8") for name in (*TIMES, "compute")]
-    + [(name, "<u4") for name in ("seq", "status", "task", "preemptions")]
-)
-SLICES: np.dtype[Any] = np.dtype(
-    {
-        "names": ["begin", "end", "task", "seq", "core", "doing"],
-        "formats": ["<i8", "<i8", "<u4", "<u4", "<u2", "u1"],
-        "offsets": [0, 8, 16, 20, 24, 26],
-        "itemsize": 32,
-    }
-)
+JOBS: np.dtype[Any] = np.dtype(_engine.row_layouts()["jobs"])
+SLICES: np.dtype[Any] = np.dtype(_engine.row_layouts()["slices"])
 
 
 # Execution times: any between best and worst, always the worst, or mostly one of the two.

@@ -307,7 +307,8 @@ MUTANTS = {
     ),
     "a block is forgotten while its task's job runs": (
         "ports/virtual/src/machine.cpp",
-        "        if (system_->tasks[task].arrival) {\n            arrived_.push_back(task);\n        }\n",
+        "        if (system_->tasks[task].arrival != app::plan::none) {\n"
+        "            arrived_.push_back(task);\n        }\n",
         "",
     ),
     "a block may not come late by its jitter": (

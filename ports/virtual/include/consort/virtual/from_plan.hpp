@@ -83,13 +83,10 @@ inline std::vector<Channel> channels_of(const app::plan::Image& image) {
             mode.dmas.push_back(image.dma(d));
         }
         for (std::uint32_t t = 0; t < head.tasks; ++t) {
-            const app::plan::Task& from = image.task(m, t);
-            Task& task = mode.tasks.emplace_back();
-            task.plan = from;
-            task.distances = app::plan::distances_of(image, from);
-            if (from.arrival != app::plan::none) {
-                task.arrival = {channels[from.arrival].writer, channels[from.arrival].let};
-            }
+            mode.tasks.push_back(image.task(m, t));
+        }
+        for (std::uint32_t i = 0; i < image.count(Table::times); ++i) {
+            mode.times.push_back(image.time(i));
         }
     }
     return given;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,35 +32,16 @@ using app::plan::Policy;
     return row;
 }
 
-// One task in one mode: its row of a plan, and what no row has. The row refers to cores of the system, and to
-// no table: what it says of distances, ends and arrivals has no meaning here.
-struct Task {
-    app::plan::Task plan = plain_row();
-    // Where given, exactly these releases, in order, and these executions, in turn. They outlive the run, as
-    // the distances do.
+// The core that computes the task.
+[[nodiscard]] constexpr std::uint32_t computed_on(const app::plan::Task& row) noexcept {
+    return app::plan::offloaded(row) ? row.worker : row.core;
+}
+
+// Times of a task's jobs that no plan has: where given, exactly these releases, in order, and these
+// executions, in turn. They outlive the run.
+struct GivenTimes {
     std::span<const Time> releases;
     std::span<const Time> executions;
-    app::Distances distances;
-    // Where given, the blocks of this task release it: there is no offset, no gap and no other release. let:
-    // a block is there at its job's deadline. Neither of them is three-phase, and no modes change.
-    struct Arrival {
-        std::uint32_t writer = 0;
-        bool let = false;
-    };
-    std::optional<Arrival> arrival;
-
-    [[nodiscard]] bool offloaded() const noexcept { return plan.worker != app::plan::none; }
-    // The core that computes it.
-    [[nodiscard]] std::uint32_t computed_on() const noexcept { return offloaded() ? plan.worker : plan.core; }
-    [[nodiscard]] app::ReleaseRule release_rule() const noexcept {
-        app::ReleaseRule rule{plan.period, plan.extra_gap,  plan.offset,
-                              plan.jitter, releases.data(), releases.size()};
-        rule.distances = distances;
-        return rule;
-    }
-    [[nodiscard]] app::ExecutionRule execution_rule() const noexcept {
-        return {plan.bcet, plan.wcet, executions.data(), executions.size()};
-    }
 };
 
 // Carries blocks from one task to others. Implicit: a job reads the newest block when it begins (three-phase:
@@ -73,11 +53,38 @@ struct Channel {
     bool let = false;
 };
 
+// One mode.
 struct System {
     std::vector<Core> cores;
     std::vector<Dma> dmas;
-    std::vector<Task> tasks;
+    // Rows of a plan that refer to these cores, channels and times. Their ends are not looked at: the
+    // channels say who writes and reads them. A task that blocks release has no offset, no gap and no other
+    // release; neither it nor the channel's writer is three-phase, and no modes change.
+    std::vector<app::plan::Task> tasks;
+    std::vector<Time> times;
     std::vector<Channel> channels;
+    std::vector<GivenTimes> given{};  // by task; empty: none has such
+
+    [[nodiscard]] GivenTimes given_of(std::uint32_t task) const noexcept {
+        return given.empty() ? GivenTimes{} : given[task];
+    }
+    // Of a task that refers to times that there are.
+    [[nodiscard]] app::Distances distances_of(std::uint32_t task) const noexcept {
+        const app::plan::Rows& rows = tasks[task].distances;
+        return rows.count == 0 ? app::Distances{} : app::Distances{&times[rows.first], rows.count};
+    }
+    [[nodiscard]] app::ReleaseRule release_rule(std::uint32_t task) const noexcept {
+        const app::plan::Task& row = tasks[task];
+        const std::span<const Time> releases = given_of(task).releases;
+        app::ReleaseRule rule{row.period, row.extra_gap,   row.offset,
+                              row.jitter, releases.data(), releases.size()};
+        rule.distances = distances_of(task);
+        return rule;
+    }
+    [[nodiscard]] app::ExecutionRule execution_rule(std::uint32_t task) const noexcept {
+        const std::span<const Time> executions = given_of(task).executions;
+        return {tasks[task].bcet, tasks[task].wcet, executions.data(), executions.size()};
+    }
 };
 
 // A system in one mode or more: the same cores, tasks and channels in each, by their places; what tasks and
@@ -99,18 +106,6 @@ struct Settings {
     std::uint64_t seed = 0;
     app::Spread execution = app::Spread::uniform;
     app::Spread arrival = app::Spread::uniform;
-};
-
-enum class Doing : std::uint8_t { execute, context_switch, load, unload, send, receive, fallback, wait };
-
-// A stretch that a core, or for it the DMA, executes without a break.
-struct Slice {
-    Time begin;
-    Time end;
-    std::uint32_t task;
-    std::uint32_t seq;
-    std::uint16_t core;
-    Doing doing;
 };
 
 // In records 0 says that something did not happen: the instant t of the run is recorded as t + origin.

@@ -61,7 +61,7 @@ struct TimedTask : app::Task<app::Releases, true, true> {
     JobTimes job{};
     Frame* frame = nullptr;  // of the part that has begun
 
-    [[nodiscard]] bool offloaded() const noexcept { return plan->worker != app::plan::none; }
+    [[nodiscard]] bool offloaded() const noexcept { return app::plan::offloaded(*plan); }
 };
 
 // A part of a job that has begun and not ended: it lives on the stack, below the parts that preempted it.
