@@ -97,8 +97,11 @@ class Column:
 
     def arrow(self, rows: slice = ALL) -> pa.Array:
         absent = None if self.absent is None else self.absent[rows]
-        # What has no value is not written, so ticks of none need not become nanoseconds.
-        values = self.values[rows] if absent is not None and absent.all() else self.part(rows)
+        if self.since is not None and absent is not None and absent.all():
+            # Nothing of them is written: ticks need not become nanoseconds.
+            values: NDArray[Any] = np.zeros(absent.size, dtype=np.int64)
+        else:
+            values = self.part(rows)
         if self.names is None:
             return _array(values, absent)
         # Positions beyond the list are null: the row belongs to none of the named.
