@@ -7,15 +7,16 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, get_origin, get_type_hints
 
 import pytest
 from click.testing import CliRunner
 from consort.base.errors import BadInput
 from consort.base.files import LARGEST_RECORD
 from consort.commands import runs
-from consort.record import RawRun, RunWriter
+from consort.record import RawRun, RunWriter, sections, summary
 from consort.record.store import open_run
+from pydantic import BaseModel
 from synthetic import make_jobs, write_raw
 
 
@@ -197,3 +198,19 @@ def test_a_verdict_from_before_it_was_a_word_is_read_as_one(
 ) -> None:
     change(run, lambda data: data.update(verdict=before | {"reasons": []}))
     assert open_run(run).held == open_run(run).data["verdict"]["ok"] == word
+
+
+@pytest.mark.parametrize(
+    ("typed", "checked"),
+    [
+        (summary.Configuration, sections._Configuration),
+        (summary.SummaryData, sections._Summary),
+        (summary.TableData, sections._Table),
+        (summary.MetricData, sections._Metric),
+    ],
+)
+def test_readers_are_typed_as_records_are_checked(typed: type, checked: type[BaseModel]) -> None:
+    """A key that the check lets a record lack is one that its type lets it lack, and the other way round."""
+    hints = get_type_hints(typed, include_extras=True)
+    for name, field in checked.model_fields.items():
+        assert (get_origin(hints[name]) is NotRequired) == (not field.is_required()), name
