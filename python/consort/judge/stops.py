@@ -57,7 +57,7 @@ class Stretches:
     cores: int
     """How many there are on which a stop makes one longer."""
     queue: bool
-    """What one stop delays delays the next, as jobs of a core; else only what was under way."""
+    """One that a stop delays delays the next, as jobs of a core; else a stop delays what was under way."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +185,10 @@ class Stops:
 
 
 def _of_one_stop(begin: Floats, end: Floats, excess: Floats) -> Floats:
-    """What the stop that made an earlier one longer may have made each longer by: one stop is in all those
-    that were under way together with the first of them."""
+    """The part of each excess that the stop which made an earlier one longer may have made.
+
+    One stop is in all those that were under way together with the first of them.
+    """
     before = np.zeros(begin.size)
     until, most = -np.inf, 0.0
     for number, (since, ends, by) in enumerate(

@@ -70,7 +70,7 @@ class Run:
 
     @property
     def verdict(self) -> dict[str, Any]:
-        """Whether the system held (`ok`), and the reasons."""
+        """The answer whether the system held (`ok`), and the reasons."""
         found: dict[str, Any] = self.data["verdict"] if self._verdict is None else self._verdict
         return found
 
