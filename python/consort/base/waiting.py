@@ -143,6 +143,11 @@ def _state(pid: int) -> str:
         return ""
 
 
+def signal_words(number: int) -> str:
+    """A signal by its number and name."""
+    return f"signal {number} ({signal.strsignal(number) or 'unknown'})"
+
+
 # How long nothing may move [s], where nothing else is said.
 STANDSTILL_S = 600.0
 

@@ -13,13 +13,15 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from consort.base.errors import BadDescription, BadInput, EnvironmentLacks
+from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, SystemFails
 from consort.base.packages import remote_memory
 from consort.base.toolchain.builds import cpp_tree, digest, kept
 from consort.base.toolchain.compiler import FLAGS, compiled, compiler, include_folders, run_tool, version_of
+from consort.base.waiting import signal_words
 from consort.model import StepReference
 from consort.model.channel import STAND_IN
 from consort.plan import Plan
@@ -36,6 +38,11 @@ _TYPES = (
 )
 # Names of `consort.run.source`, and of the class that it tells of them.
 _GENERATED = re.compile(r"\b(?:Task|Channel)_\w+_[0-9a-f]{6}\b|\bCatalogue::")
+# A compiler's words for a part of it that a signal ended: the kernel, where there is too little memory.
+_KILLED = re.compile(
+    r"(?P<gcc>[\w ]+) signal terminated program|internal compiler error: (?P<old>Killed|Terminated)"
+    r"|unable to execute command: (?P<clang>.+)|terminated with signal (?P<linker>.+)"
+)
 _ASSERTION = re.compile(r'^(?:static assertion failed(?:: )?|static_assert failed )"?(.*?)"?$')
 
 
@@ -65,7 +72,7 @@ def _problems(lines: Sequence[str], plan: Plan, at: Places) -> Iterator[BadInput
     """One for each key and each of the user's files: what follows a first error is mostly its doing."""
     starts = [n for n, line in enumerate(lines) if _ERROR.match(line)]
     seen: set[str] = set()
-    for n, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for n, end in pairwise([*starts, len(lines)]):
         found = _ERROR.match(lines[n])
         assert found is not None
         words = _assertion(found["words"])
@@ -282,14 +289,21 @@ def _key(unit: Path, flags: tuple[str, ...], plan: Plan, also: list[str]) -> tup
     cxx = compiler()
     command = [cxx, *flags, *(f"-I{folder}" for folder in include_folders())]
     seen = subprocess.run([*command, "-E", "-P", str(unit)], capture_output=True, text=True)
-    if seen.returncode != 0:
-        raise refused(seen.stderr, plan)
+    _built(seen, plan)
     return digest([cxx, version_of(cxx), *flags, *also, seen.stdout]), command
 
 
 def _built(done: subprocess.CompletedProcess[str], plan: Plan) -> None:
-    if done.returncode != 0:
-        raise refused(done.stderr, plan)
+    """Raises why a compiler failed, if it did: `EnvironmentLacks` where it was ended, and not by itself."""
+    if done.returncode == 0:
+        return
+    killed = _KILLED.search(done.stderr)
+    if done.returncode < 0 or killed is not None:
+        why = signal_words(-done.returncode) if killed is None else killed[killed.lastgroup or 0].strip()
+        raise EnvironmentLacks(
+            f"the compiler was ended by {why}", "run it again, and see that there is memory enough"
+        )
+    raise refused(done.stderr, plan)
 
 
 def describe(program: Path, image: Path | None = None) -> dict[str, Any]:
@@ -298,6 +312,10 @@ def describe(program: Path, image: Path | None = None) -> dict[str, Any]:
     `image`: the plan, of a program that reads it.
     """
     command = [str(program), "--describe", *(() if image is None else ("--image", str(image)))]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    described: dict[str, Any] = json.loads(text)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        why = signal_words(-done.returncode) if done.returncode < 0 else f"status {done.returncode}"
+        words = f": {done.stderr.strip()[-2000:]}" if done.stderr.strip() else ""
+        raise SystemFails(f"the application ended with {why} before it said its layouts{words}")
+    described: dict[str, Any] = json.loads(done.stdout)
     return described

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from consort.base.errors import SystemFails
 from consort.base.toolchain.builds import cache_folder
-from consort.base.waiting import Progress, Standstill, silent
+from consort.base.waiting import Progress, Standstill, signal_words, silent
 from consort.judge import Expected
 from consort.model.channel import STAND_IN
 from consort.plan import Plan
@@ -23,7 +23,7 @@ from consort.record.raw import MANIFEST, RawTable, TableSpec, table_entry
 from consort.record.sections import numbered
 from consort.record.tables import file_name
 from consort.run.data import golden_outputs, struct_dtype
-from consort.run.process import execute, signal_words
+from consort.run.process import execute
 
 # How long a job may take to be computed again [s].
 REPLAY_S = 60.0

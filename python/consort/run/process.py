@@ -18,7 +18,7 @@ from typing import Any
 
 from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.base.waiting import STOPPED_S, Continuer, Progress, stop_if_asked
+from consort.base.waiting import STOPPED_S, Continuer, Progress, signal_words, stop_if_asked
 from consort.judge.disturbance import INTERRUPT, PREEMPTED, THROTTLED
 from consort.judge.stops import Stops, stops_of
 from consort.machine.prepare import Prepared, prepared
@@ -66,11 +66,6 @@ def findings_in(words: str) -> tuple[list[str], str]:
         elif not _REPORT.match(line):
             rest.append(line)
     return list(dict.fromkeys(findings)), "\n".join(rest).strip()
-
-
-def signal_words(number: int) -> str:
-    """A signal by its number and name."""
-    return f"signal {number} ({signal.strsignal(number) or 'unknown'})"
 
 
 def execute(

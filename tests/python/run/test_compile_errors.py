@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 
 import consort.run.build as build_module
 import pytest
-from consort.base.errors import BadDescription, BadInput, EnvironmentLacks
+from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, SystemFails
 from consort.base.waiting import silent
 from consort.commands.check import command as check
 from consort.model import load_system
@@ -197,3 +198,39 @@ def test_the_program_is_compiled_beside_the_units(system: Path, monkeypatch, tmp
 def fake_link(command: list[str], scratch: Path) -> subprocess.CompletedProcess[str]:
     Path(command[command.index("-o") + 1]).write_bytes(b"")
     return subprocess.CompletedProcess(command, 0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "why"),
+    [
+        (-15, "", "signal 15"),
+        (
+            1,
+            "g++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.\n",
+            "Killed",
+        ),
+        (1, "clang: error: unable to execute command: Killed\n", "Killed"),
+        (1, "collect2: fatal error: ld terminated with signal 9 [Killed]\n", "9 [Killed]"),
+    ],
+)
+def test_a_compiler_that_was_killed_is_the_machines_lack(
+    system: Path, status: int, words: str, why: str
+) -> None:
+    made = plan(load_system(system), "linux")
+    with pytest.raises(EnvironmentLacks, match=re.escape(f"the compiler was ended by {why}")):
+        build_module._built(subprocess.CompletedProcess([], status, "", words), made)
+
+
+def test_words_of_a_compiler_without_a_place_are_said(system: Path) -> None:
+    """As a linker's are, or those of an option that a compiler does not know."""
+    made = plan(load_system(system), "linux")
+    said = refused("g++: error: unrecognized command-line option '-x'\n", made)
+    assert "the application does not compile: g++: error: unrecognized command-line option" in str(said)
+
+
+def test_an_application_that_cannot_say_its_layouts(tmp_path: Path) -> None:
+    program = tmp_path / "application"
+    program.write_text("#!/bin/sh\nkill -KILL $$\n", encoding="utf-8")
+    program.chmod(0o755)
+    with pytest.raises(SystemFails, match=r"ended with signal 9 .* before it said its layouts"):
+        build_module.describe(program)
