@@ -111,10 +111,14 @@ def interfering(
                 process.send_signal(signal.SIGTERM)
             for process in running:
                 try:
-                    process.wait(timeout=20)
+                    process.wait(timeout=END_S)
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+
+
+# So long a process that was asked to end may take [s].
+END_S = 20.0
 
 
 @contextmanager
@@ -150,7 +154,12 @@ def serving(
             yield servers | dict.fromkeys(own, Server(str(socket), key))
         finally:
             process.terminate()
-            process.communicate()
+            try:
+                process.communicate(timeout=END_S)
+            except subprocess.TimeoutExpired:
+                # Stopped, perhaps: then it is not even asked.
+                process.kill()
+                process.communicate()
 
 
 def _sizes(plan: Plan, described: Mapping[str, Any]) -> dict[str, int]:

@@ -7,8 +7,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from consort.base.waiting import with_children
+from consort.run import far_memory
 from effort import PATIENCE
 from run_support import wait_for
 
@@ -80,3 +84,22 @@ def started(pid: int) -> str:
     except OSError:
         return ""
     return "" if fields[0] in "ZX" else fields[19]
+
+
+def test_a_run_ends_whose_server_of_remote_memory_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped process is not ended by what asks it to; the run waited for it for ever."""
+    stopped = ["sh", "-c", "echo ready; kill -STOP $$"]
+    monkeypatch.setattr(far_memory, "END_S", 0.2)
+    monkeypatch.setattr(far_memory, "_sizes", lambda *_: {"far": 4096})
+    monkeypatch.setattr(far_memory, "remote_memory", lambda: SimpleNamespace(own_server=lambda *_: stopped))
+    before = with_children()
+    made: Any = None
+    with far_memory.serving(made, {}, {}) as servers:
+        (server,) = set(with_children()) - set(before)
+        wait_for("the stop", lambda: stop_state(server) == "T")
+        assert list(servers) == ["far"]
+    assert started(server) == ""
+
+
+def stop_state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
