@@ -47,7 +47,8 @@ def seed(value: Any) -> int:
 def number(name: str, value: Any, least: float, most: float) -> float:
     """A number in a range; what is none (NaN) is in no range."""
     try:
-        if isinstance(value, (bool, str)):
+        # NumPy's bool is no bool of Python's.
+        if isinstance(value, (bool, str)) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
             raise TypeError
         found = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -134,7 +134,8 @@ class Model:
             self.model.add_implication(~row[decision.given], elsewhere)
         self.moved = list(moved.values())
         if self.problem.moves is not None:
-            self.model.add(total(self.moved) <= self.problem.moves)
+            # The solver takes no number of more than 64 bits.
+            self.model.add(total(self.moved) <= min(self.problem.moves, len(self.moved)))
 
         for setting, row in zip(self.problem.settings, self.values, strict=True):
             if not setting.allowed:

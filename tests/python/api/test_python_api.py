@@ -231,6 +231,7 @@ def calls(system: System) -> list[tuple[Callable[[], object], str]]:
         (partial(place, system, choose="slots"), "choose"),
         (partial(place, system, seconds="long"), "seconds"),
         (partial(place, system, seconds=float("nan")), "seconds"),
+        (partial(place, system, seconds=np.True_), "seconds"),
         (partial(run, anything), "system"),
         (partial(run, system, target="board"), "target"),
         (partial(run, system, iterations=1.5), "iterations"),
@@ -251,6 +252,7 @@ def calls(system: System) -> list[tuple[Callable[[], object], str]]:
         (partial(consort.load, "\ud800.yaml"), "path"),
         (partial(consort.generate, "8", 0.5), "tasks"),
         (partial(consort.generate, 8, "half"), "utilisation"),
+        (partial(consort.generate, 8, np.True_), "utilisation"),
         (partial(consort.generate, 8, 0.5, shortest=3), "shortest"),
         (partial(consort.generate, 8, 0.5, longest="1ms"), "longest"),
         (partial(consort.generate, 8, 0.5, limits=0.5), "limits"),
@@ -272,6 +274,12 @@ def test_each_argument_is_checked_as_the_command_checks_its_option(system: Syste
         with pytest.raises(BadInput) as caught:
             call()
         assert name in str(caught.value) and caught.value.exit_status == 2, (str(caught.value), name)
+
+
+def test_any_number_of_moves_is_a_limit(system: System) -> None:
+    """No solver takes numbers of more than 64 bits."""
+    place: Any = consort.place
+    assert place(system, moves=10**30).value == place(system).value
 
 
 def test_a_generated_system_is_analysed_as_any_other() -> None:
