@@ -83,7 +83,7 @@ def not_preempted(core: EmulatedCore, policy: str, steps: Mapping[str, object]) 
         return None
     return (
         f"the emulated {core.title} has no timer interrupt, so that a job of {computing[0]!r} is not"
-        " preempted there; write policy: fixed-priority-non-preemptive"
+        " preempted there; write policy: fixed-priority-non-preemptive for that core under scheduling"
     )
 
 
