@@ -41,14 +41,14 @@ vt::System system_of(unsigned cores) {
     for (unsigned c = 0; c < cores; ++c) {
         system.cores.push_back({});
         for (unsigned t = 0; t < 8; ++t) {
-            vt::Task task;
-            task.plan.core = c;
-            task.plan.period = periods[t] + 7 * static_cast<vt::Time>(c);
-            task.plan.deadline = task.plan.period;
-            task.plan.offset = 13 * static_cast<vt::Time>(t);
-            task.plan.wcet = periods[t] / 6;
-            task.plan.bcet = periods[t] / 8;
-            task.plan.rank = task.plan.threshold = t;
+            auto task = vt::plain_row();
+            task.core = c;
+            task.period = periods[t] + 7 * static_cast<vt::Time>(c);
+            task.deadline = task.period;
+            task.offset = 13 * static_cast<vt::Time>(t);
+            task.wcet = periods[t] / 6;
+            task.bcet = periods[t] / 8;
+            task.rank = task.threshold = t;
             system.tasks.push_back(task);
         }
     }
@@ -70,14 +70,14 @@ double floor_seconds(const vt::System& system, std::uint64_t jobs, std::vector<F
     using Release = std::pair<vt::Time, unsigned>;
     std::priority_queue<Release, std::vector<Release>, std::greater<>> releases;
     for (unsigned t = 0; t < system.tasks.size(); ++t) {
-        releases.emplace(system.tasks[t].plan.offset, t);
+        releases.emplace(system.tasks[t].offset, t);
     }
     rows.clear();
     const double before = cpu_seconds();
     for (std::uint64_t job = 0; job < jobs; ++job) {
         const auto [at, task] = releases.top();
         releases.pop();
-        releases.emplace(at + system.tasks[task].plan.period, task);
+        releases.emplace(at + system.tasks[task].period, task);
         rows.push_back({at, {}, task});
     }
     return cpu_seconds() - before;
