@@ -288,7 +288,7 @@ class Steps final : public vt::Observer {
         Running& t = tasks_[task];
         const vt::Time ready = job.ready == app::absent ? job.release : job.ready;
         t.prepared->runner().begin(tick_of(job.release), tick_of(ready),
-                                   tick_of(job.release + system_->tasks[task].plan.deadline), job.seq);
+                                   tick_of(job.release + system_->tasks[task].deadline), job.seq);
         UnderWay begun{t.prepared->runner().under_way(), {}};
         begun.out.assign(t.computed.get(), t.computed.get() + t.bytes);
         t.under_way.push_back(std::move(begun));
