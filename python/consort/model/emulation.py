@@ -91,10 +91,12 @@ def unpreempted(system: System) -> Iterator[tuple[str, Location, str]]:
     """The cores on which jobs have to be preempted and the emulated board cannot: core, location, reason."""
     for core in system.cores():
         emulated, entry = _emulated(system, core), system.scheduling_entry(core)
+        if emulated is None:
+            continue
         tasks = {name: task for name, task in system.tasks.items() if task.released_by == core}
         steps = {name: task.step for name, task in tasks.items()}
         policy = system.scheduling_of(core).policy
-        text = None if emulated is None else not_preempted(emulated, policy, steps)
+        text = not_preempted(emulated, policy, steps)
         if text is not None and entry is not None:
             yield core, ("scheduling", entry, "policy"), text
         elif text is not None:

@@ -169,7 +169,7 @@ tasks:
 NO_INTERRUPT = (
     "the emulated Cortex-R5F has no timer interrupt, so that a job of 'fast' is not preempted there"
 )
-NON_PREEMPTIVE = "write policy: fixed-priority-non-preemptive"
+NON_PREEMPTIVE = "write policy: fixed-priority-non-preemptive for that core under scheduling"
 
 
 @pytest.mark.parametrize(
