@@ -6,6 +6,7 @@ is undecided whether the system holds.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import gc
 import importlib
@@ -228,9 +229,13 @@ _GONE = "the working folder was deleted; change to one that is there"
 def _end_for_lack(message: str) -> NoReturn:
     """Ends with the machine's lack; what libraries' finalizers say of it on the way is nothing new."""
     click.echo(f"consort: {message}", err=True)
+    atexit.register(_hear_no_more)
+    sys.exit(EnvironmentLacks.exit_status)
+
+
+def _hear_no_more() -> None:
     warnings.simplefilter("ignore")
     sys.unraisablehook = lambda _unraisable: None
-    sys.exit(EnvironmentLacks.exit_status)
 
 
 def _write_no_more() -> None:

@@ -14,11 +14,11 @@ import click
 from consort.base.errors import BadInput, SystemFails
 from consort.base.files import written_whole
 from consort.commands.options import print_json, root_option
-from consort.record.summary import Configuration
 
 if TYPE_CHECKING:
     from consort.record.compare import Compared
     from consort.record.store import Run
+    from consort.record.summary import Configuration
 
 
 @click.group(invoke_without_command=True, epilog="Example: consort runs --json")
