@@ -132,9 +132,9 @@ def platform_data(report: dict[str, Any], environment: dict[str, Any], name: str
     exchanges = dict(_exchanges(report, source)) | _signal(report, source)
     data["exchanges"] = data.get("exchanges", {}) | exchanges
     if not (figures or access or exchanges):
-        raise EnvironmentLacks(
-            f"nothing could be measured: {refusals(report)[0]}", "run as root, or give CAP_SYS_NICE"
-        )
+        by_machine = any("refused" in entry for part in _PARTS for entry in report.get(part, ()))
+        remedy = "run as root, or give CAP_SYS_NICE" if by_machine else "give it more --seconds"
+        raise EnvironmentLacks(f"nothing could be measured: {refusals(report)[0]}", remedy)
     return data
 
 
@@ -147,7 +147,7 @@ def refusals(report: dict[str, Any]) -> list[str]:
                 found.append(f"{part}: {entry['refused']}")
             elif empty := _without_samples(entry):
                 ways = ", ".join(filter(None, empty))
-                found.append(f"{part}: no sample{f' of {ways}' if ways else ''} was undisturbed; take more")
+                found.append(f"{part}: no sample{f' of {ways}' if ways else ''} was taken; give more seconds")
     return found
 
 
@@ -246,9 +246,9 @@ def _cores(report: dict[str, Any], source: _Source) -> dict[str, Any]:
 
 def _memory(report: dict[str, Any], source: _Source) -> dict[str, Any]:
     entries = _measured(report, "memory")
-    if not entries:
-        return {}
     alone = [entry for entry in entries if not entry["loaded_by"]]
+    if not alone:
+        return {}
     result = _access(alone, "alone", source)
     if len(alone) < len(entries):
         # Figures that were seen alone can be seen under load as well.

@@ -143,9 +143,9 @@ def test_a_series_without_a_sample_is_not_measured() -> None:
             assert figure is not None and figure.provenance is not None
             assert figure.provenance.kind == "assumed"
     assert refusals(REPORT | changes) == [
-        "wakeup: no sample was undisturbed; take more",
-        "switch: no sample of yield, resume was undisturbed; take more",
-        "signal: no sample of wake was undisturbed; take more",
+        "wakeup: no sample was taken; give more seconds",
+        "switch: no sample of yield, resume was taken; give more seconds",
+        "signal: no sample of wake was taken; give more seconds",
     ]
     assert not refusals(REPORT)
 
