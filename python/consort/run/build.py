@@ -40,8 +40,9 @@ _TYPES = (
 _GENERATED = re.compile(r"\b(?:Task|Channel)_\w+_[0-9a-f]{6}\b|\bCatalogue::")
 # A compiler's words for a part of it that a signal ended: the kernel, where there is too little memory.
 _KILLED = re.compile(
-    r"(?P<gcc>[\w ]+) signal terminated program|internal compiler error: (?P<old>Killed|Terminated)"
-    r"|unable to execute command: (?P<clang>.+)|terminated with signal (?P<linker>.+)"
+    r"(?P<gcc>Killed|Terminated) signal terminated program"
+    r"|internal compiler error: (?P<old>Killed|Terminated)"
+    r"|unable to execute command: (?P<clang>Killed|Terminated)|terminated with signal (?P<linker>.+)"
 )
 _ASSERTION = re.compile(r'^(?:static assertion failed(?:: )?|static_assert failed )"?(.*?)"?$')
 
