@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from consort.base.errors import BadInput
 from consort.record import RawRun, Run, RunWriter, default_root, list_runs, load_run
+from consort.record.columns import Column
 from consort.record.writer import scratch_folder
 from synthetic import PERIOD_NS, TICKS_PER_SECOND, make_activity, make_jobs, write_raw
 
@@ -354,3 +356,12 @@ def test_interference_recorded_by_another_program(tmp_path: Path) -> None:
     assert achieved["bytes_per_second"] == pytest.approx(5e9, rel=1e-6)
     assert writer.run.table("on", "activity").num_rows == 2000
     assert writer.run.table("on", "jobs")["release_ns"][0].as_py() == 0
+
+
+def test_a_part_of_a_column_in_which_nothing_has_a_time_has_the_type_of_the_others():
+    """Large tables are written part by part: of another type none was written at all."""
+    ticks = np.array([5, 0, 0], dtype="<u8")
+    column = Column("sent_ns", ticks, "ns", "timestamp", ticks == 0, since=1, ticks_per_second=1e12)
+    with_one, without = column.arrow(slice(0, 1)), column.arrow(slice(1, 3))
+    assert with_one.type == without.type == pa.int64()
+    assert without.null_count == 2
