@@ -462,20 +462,6 @@ def test_bad_description_is_raised_with_all() -> None:
     assert len(caught.value.problems) == 2
 
 
-def test_the_example_of_the_documentation() -> None:
-    text = (ROOT / "docs" / "explanation" / "executive.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(code.replace("examples/", f"{ROOT}/examples/"), names)
-    said = dict(re.findall(r"^(made\.\S*)\s+# (.*)$", code, re.MULTILINE))
-    assert str(eval('made.cores["a72-0"].serves', names)) == said['made.cores["a72-0"].serves']
-    assert str(eval('made.tasks["brake"].rank', names)) == said['made.tasks["brake"].rank']
-    channel = eval('made.channels["steering-speeds"]', names)
-    assert (
-        f"a ring of {channel.capacity} {channel.implementation}" == said['made.channels["steering-speeds"]']
-    )
-
-
 def test_what_is_shown_breaks_no_policy_and_says_how_many_jobs_of_which_task() -> None:
     text = text_of(plan(load_system(VEHICLE), "linux", stand_ins=True))
     assert "fixed-priority-non- " in text and max(map(len, text.splitlines())) <= 80
