@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
+from typing import Any
 
 # tools/run_tests.py sets it; `CONSORT_THOROUGH=1 pytest FILE` tries everything of one file.
 THOROUGH = os.environ.get("CONSORT_THOROUGH") == "1"
@@ -29,3 +32,14 @@ class Time:
 def needs_own_time() -> None:
     """Fails a test that runs in the time of this machine without the marker that gives it the machine."""
     assert Time.own, "this test runs in the machine's own time: mark it with pytest.mark.realtime"
+
+
+def wait_for(what: str, look: Callable[[], Any]) -> Any:
+    """The result of `look`, as soon as there is one."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.005)
+    raise AssertionError(f"{what}: not within {PATIENCE:.0f} s")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +16,7 @@ from consort.analysis.figures import Figures, NotAnalysable
 from consort.analysis.result import Bound
 from consort.analysis.system import master_of
 from consort.analysis.unitask import UniTask
+from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.plan.lacks import CERTIFICATE, lacking_on
 from consort.plan.types import Plan
@@ -167,7 +167,6 @@ LIBRARY = Path(__file__).resolve().parents[1] / "proofs"
 FILES = ("ResponseTime.v", "Certificate.v")
 # Coq's output for a theorem that rests on no axiom.
 CLOSED = "Closed under the global context"
-LONGEST = 900
 
 
 def coqc() -> str:
@@ -199,20 +198,13 @@ def check(certificate: Path, theorems: int) -> str:
         said = _accepted(copy, str(certificate), library().name)
     if said.count(CLOSED) != theorems:
         raise SystemFails(f"{certificate}: not every theorem is free of axioms: {said.strip()}")
-    return _run([program, "--print-version"]).stdout.split()[0]
+    return finished([program, "--print-version"]).stdout.split()[0]
 
 
 def _accepted(path: Path, name: str, proofs: str) -> str:
     # Coq leaves a cache of its arithmetic in the folder that it runs in.
-    done = _run([coqc(), "-q", "-Q", proofs, "Consort", str(path)], proofs)
+    done = finished([coqc(), "-q", "-Q", proofs, "Consort", str(path)], cwd=proofs)
     if done.returncode != 0:
         said = " ".join(done.stderr.replace(str(path), name).split())
         raise SystemFails(f"{name}: Coq does not accept it: {said}")
     return done.stdout
-
-
-def _run(command: list[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, cwd=folder)
-    except subprocess.TimeoutExpired:
-        raise SystemFails(f"{command[-1]}: Coq was not done after {LONGEST} s") from None

@@ -123,7 +123,7 @@ class Continuer:
         self.times = 0
 
     def look(self) -> None:
-        if _state(self._pid) != "T":
+        if state_of(self._pid) != "T":
             self._since = None
             return
         now = time.monotonic()
@@ -135,7 +135,7 @@ class Continuer:
                 os.kill(self._pid, signal.SIGCONT)
 
 
-def _state(pid: int) -> str:
+def state_of(pid: int) -> str:
     """The state of a process, as /proc has it; T: stopped. Empty where it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
@@ -150,13 +150,15 @@ def signal_words(number: int) -> str:
 
 # How long nothing may move [s], where nothing else is said.
 STANDSTILL_S = 600.0
+# How often who waits looks, at least [s].
+LOOK_S = 1.0
 
 
 class Standstill:
     """Tells when an awaited process has not moved for `seconds`.
 
     `processes`: whose work is waited for. Time for which a busy machine lets one of them wait for a processor
-    does not count.
+    does not count, nor does time in which nobody looked: who waits may have been stopped together with them.
     """
 
     def __init__(self, seconds: float, processes: Callable[[], Iterable[int]] = tuple) -> None:
@@ -164,6 +166,8 @@ class Standstill:
         self._processes = processes
         self._withheld = 0.0
         self._looked = -math.inf
+        self._away = 0.0
+        self._last = time.monotonic()
         self._end = 0.0
         self.moved()
 
@@ -174,11 +178,14 @@ class Standstill:
     def over(self, seen: object) -> bool:
         """True if `seen`, a value that changes with each move, has been the same for so long."""
         clock = time.monotonic()
+        self._away += max(0.0, clock - self._last - max(LOOK_S, self._seconds / 10))
+        self._last = clock
         # Not each time: who waits looks hundreds of times a second.
-        if clock >= self._looked + min(1.0, self._seconds / 10) or clock - self._withheld > self._end:
+        due = clock >= self._looked + min(LOOK_S, self._seconds / 10)
+        if due or clock - self._withheld - self._away > self._end:
             self._looked = clock
             self._withheld = max(self._withheld, *map(withheld_s, self._processes()), 0.0)
-        now = clock - self._withheld
+        now = clock - self._withheld - self._away
         if seen != self._seen:
             self._seen, self._end = seen, now + self._seconds
         return now > self._end
@@ -200,11 +207,13 @@ def withheld_s(pid: int) -> float:
 
 def with_children() -> list[int]:
     """This process and those that it started."""
-    mine = os.getpid()
-    found = [mine]
-    try:
-        for thread in Path(f"/proc/{mine}/task").iterdir():
+    return [os.getpid(), *children(os.getpid())]
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process started and that have not ended."""
+    found: list[int] = []
+    with suppress(OSError, ValueError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
             found += map(int, (thread / "children").read_text(encoding="ascii").split())
-    except (OSError, ValueError):
-        pass
     return found

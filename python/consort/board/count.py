@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import csv
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from consort.base.children import finished
 from consort.base.errors import BadInput
 from consort.base.toolchain.builds import need_source_tree
 from consort.base.waiting import STANDSTILL_S, Progress
@@ -52,7 +52,7 @@ class Count:
 
 
 def compiler_version(core: CoreSpec) -> str:
-    done = subprocess.run([core.compiler, "-dumpfullversion"], capture_output=True, text=True, check=True)
+    done = finished([core.compiler, "-dumpfullversion"], check=True)
     return f"{core.compiler} {done.stdout.strip()}"
 
 

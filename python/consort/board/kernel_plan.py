@@ -9,7 +9,6 @@ that move.
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from consort.analysis.figures import NotAnalysable
 from consort.analysis.three_phase import METHODS, ThreePhaseCore, core_of
+from consort.base.children import finished
 from consort.base.errors import BadInput
 from consort.base.waiting import Progress
 from consort.board.boards import kernel_board, roles
@@ -108,7 +108,7 @@ def build(where: Placement, replay: Path, described: Mapping[str, Any], progress
     images = {}
     layouts = {known["name"]: known for known in described["tasks"]}
     with tempfile.TemporaryDirectory(prefix="consort-tasks-") as folder:
-        subprocess.run([str(replay), "--parts", folder], check=True)
+        finished([replay, "--parts", folder], check=True)
         # In the order in which the program has them.
         for number, (name, layout) in enumerate(layouts.items()):
             progress(f"building {name}", None)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from consort.base.children import finished
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.files import written_whole
 from consort.base.toolchain import debian
@@ -35,7 +35,7 @@ def find(emulator: Emulator) -> Path:
     found = shutil.which(name)
     if found is None:
         raise EnvironmentLacks(f"no {name} was found", f"install it: apt-get install {package}")
-    done = subprocess.run([found, "--version"], capture_output=True, text=True)
+    done = finished([found, "--version"])
     match = re.search(r"version (\d+)\.(\d+)", done.stdout)
     if done.returncode != 0 or match is None:
         raise EnvironmentLacks(
@@ -53,7 +53,7 @@ def find(emulator: Emulator) -> Path:
 
 def version(program: Path) -> str:
     """The version as QEMU writes it, for a run's record."""
-    return subprocess.run([str(program), "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+    return finished([program, "--version"]).stdout.splitlines()[0]
 
 
 def quoted(path: Path) -> str:
@@ -223,7 +223,7 @@ def _device_tree(spec: BoardSpec, folder: Path) -> Path:
 
 
 def _run(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = finished(command)
     if done.returncode != 0:
         raise EnvironmentLacks(
             f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}", "install it again"

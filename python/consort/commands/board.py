@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from consort.base.children import Child
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.runtime import NAME, checked_name
 from consort.base.waiting import STANDSTILL_S, Standstill, progress_bar
@@ -81,7 +82,7 @@ def _free_name(kind: str) -> str:
 
 def _daemon(orders: dict[str, object]) -> dict[str, str]:
     reading, writing = os.pipe()
-    with os.fdopen(reading) as answer:
+    with os.fdopen(reading, "rb", buffering=0) as answer:
         process = subprocess.Popen(
             [sys.executable, "-m", "consort.board.daemon", str(writing)],
             stdin=subprocess.PIPE,
@@ -93,9 +94,10 @@ def _daemon(orders: dict[str, object]) -> dict[str, str]:
         assert process.stdin is not None
         process.stdin.write(json.dumps(orders).encode())
         process.stdin.close()
-        said = answer.read()
+        child = Child(process)
+        said = child.read(answer.fileno())
     if not said:
-        _, error = process.communicate()
+        _, error = child.finish()
         raise RuntimeError(f"the board's daemon ended without a word: {error.decode(errors='replace')}")
     answered: dict[str, str] = json.loads(said)
     if "error" in answered:

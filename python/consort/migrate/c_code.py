@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from consort.base.children import finished
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
 from consort.base.toolchain.builds import Templates
 from consort.base.toolchain.compiler import FLAGS, compiled, compiler, include_folders, run_tool
@@ -175,7 +175,7 @@ def tools() -> Tools:
         raise EnvironmentLacks(f"migration in mid-job needs {', '.join(missing)}", INSTALL)
     paths = {name: str(path) for name, path in found.items()}
     said = [
-        subprocess.run([paths[name], "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+        finished([paths[name], "--version"]).stdout.split("\n")[0]
         for name in ("clang", "wasm-ld", "wasm-opt", "wasm2c")
     ]
     return Tools(
@@ -192,9 +192,7 @@ def tools() -> Tools:
 
 def _standard_headers(clang: str) -> tuple[str, ...]:
     """The folders of the C++ library's own headers: those of this machine, which are the same for all."""
-    said = subprocess.run(
-        [clang, "-x", "c++", "-E", "-v", "/dev/null"], capture_output=True, text=True
-    ).stderr
+    said = finished([clang, "-x", "c++", "-E", "-v", "/dev/null"]).stderr
     listed = re.search(r"search starts here:\n(.*?)End of search list", said, re.S)
     folders = [line.strip() for line in (listed[1] if listed else "").splitlines()]
     return tuple(folder for folder in folders if "c++" in folder)
@@ -272,7 +270,7 @@ def describe(file: Path, step: str, scratch: Path) -> Described:
         errors = [line for line in done.stderr.splitlines() if re.search(r"\berror\b", line)]
         words = errors[0] if errors else done.stderr.strip()[-1000:]
         raise BadInput(f"the step does not compile: {words.replace(str(unit), 'its description')}", file=file)
-    said = json.loads(subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout)
+    said = json.loads(finished([program], check=True).stdout)
     parts = {
         name: Part(
             said[name]["size"], said[name]["fingerprint"], tuple(Leaf(*leaf) for leaf in said[name]["leaves"])

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 
+from consort.base.children import finished
 from consort.base.errors import BadInput
 
 _FUNCTION = re.compile(r"^[0-9a-f]+ func\[(\d+)\](?: <(.*)>)?:$")
@@ -201,7 +201,7 @@ def plain(symbol: str) -> str:
     """A name of the linker as it is written in C++, where c++filt is there."""
     if shutil.which("c++filt") is None:
         return symbol
-    said = subprocess.run(["c++filt", symbol], check=True, capture_output=True, text=True).stdout
+    said = finished(["c++filt", symbol], check=True).stdout
     return said.strip()
 
 

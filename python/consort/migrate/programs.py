@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from consort.base.children import Child
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
 from consort.base.toolchain.builds import cpp_tree, digest, kept
 from consort.base.toolchain.compiler import (
@@ -137,8 +138,12 @@ class Server:
     def __init__(self, step: Step, name: str) -> None:
         self.step, self.name = step, name
         self._process = subprocess.Popen(
-            build_server(step, name), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            build_server(step, name),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
+        self._child = Child(self._process)
 
     def __enter__(self) -> Server:
         return self
@@ -172,8 +177,8 @@ class Server:
     def _ask(self, kind: int, others: int, payload: bytes) -> Done | bytes:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(struct.pack("<III", kind, len(payload) + 4, others) + payload)
-            self._process.stdin.flush()
+            order = struct.pack("<III", kind, len(payload) + 4, others)
+            self._child.write(self._process.stdin.fileno(), order + payload)
         except BrokenPipeError:
             raise self._died() from None
         answer, length = struct.unpack("<II", self._read(8))
@@ -191,7 +196,7 @@ class Server:
 
     def _read(self, count: int) -> bytes:
         assert self._process.stdout is not None
-        said = self._process.stdout.read(count)
+        said = self._child.read(self._process.stdout.fileno(), count)
         if len(said) != count:
             raise self._died()
         return said

@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from consort.base.children import finished
 from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, SystemFails
 from consort.base.packages import remote_memory
 from consort.base.toolchain.builds import cpp_tree, digest, kept
@@ -289,7 +290,7 @@ def _key(unit: Path, flags: tuple[str, ...], plan: Plan, also: list[str]) -> tup
     """
     cxx = compiler()
     command = [cxx, *flags, *(f"-I{folder}" for folder in include_folders())]
-    seen = subprocess.run([*command, "-E", "-P", str(unit)], capture_output=True, text=True)
+    seen = finished([*command, "-E", "-P", str(unit)])
     _built(seen, plan)
     return digest([cxx, version_of(cxx), *flags, *also, seen.stdout]), command
 
@@ -313,7 +314,7 @@ def describe(program: Path, image: Path | None = None) -> dict[str, Any]:
     `image`: the plan, of a program that reads it.
     """
     command = [str(program), "--describe", *(() if image is None else ("--image", str(image)))]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = finished(command)
     if done.returncode != 0:
         why = signal_words(-done.returncode) if done.returncode < 0 else f"status {done.returncode}"
         words = f": {done.stderr.strip()[-2000:]}" if done.stderr.strip() else ""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from consort.base.children import Child
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.packages import OPTION, PAGE, Server, remote_memory
 from consort.base.runtime import socket_path
@@ -145,7 +146,7 @@ def serving(
         )
         try:
             assert process.stdout is not None
-            if not process.stdout.readline().startswith(b"ready"):
+            if not Child(process).read_line(process.stdout.fileno()).startswith(b"ready"):
                 _, words = process.communicate()
                 raise EnvironmentLacks(
                     f"the server of remote memory does not start: {words.decode(errors='replace').strip()}",

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from consort.base.children import finished
 from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.waiting import STOPPED_S, Continuer, Progress, signal_words, stop_if_asked
@@ -183,7 +184,7 @@ def launch(
         words = "\n".join(filter(None, [words, f"the supervisor was ended by {signal_words(-status)}"]))
         if not (raw / MANIFEST).is_file():
             # Its processes ended with it. What the recorder had written is kept.
-            subprocess.run([*command, "--complete"], capture_output=True)
+            finished([*command, "--complete"])
     # Bad input and a lacking machine end a run before its first job, perhaps after the recorder has begun.
     if not (raw / MANIFEST).is_file() or (status in (2, 3) and not _has_jobs(raw)):
         message = "; ".join([*findings, words] if words else findings)

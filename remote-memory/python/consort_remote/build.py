@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
+from consort.base.children import finished
 from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.compiler import for_make
@@ -34,7 +34,7 @@ def tools() -> Path:
     for program, package in (("g++", "g++"), ("make", "make"), ("perl", "perl")):
         if shutil.which(program) is None:
             raise EnvironmentLacks(f"{program} is not installed", f"install it: apt-get install {package}")
-    result = subprocess.run([str(root / "tools" / "setup-rtl.sh")], cwd=root, capture_output=True, text=True)
+    result = finished([root / "tools" / "setup-rtl.sh"], cwd=root)
     if result.returncode != 0:
         words = (result.stdout + result.stderr).strip()[-500:]
         raise EnvironmentLacks(
@@ -146,7 +146,7 @@ def simulation(
             f"-O2 -std=c++20 -Wall -Wextra -I{root / 'include'} -I{root.parent / 'include'}",
         ]
         command += [*given, *options, *map(str, controls), *map(str, files), str(harness), "-o", target.name]
-        result = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
+        result = finished(command, cwd=root, env=env)
         if result.returncode != 0:
             raise ConsortError(f"building {top} failed:\n{_reasons(result.stdout + result.stderr)}")
         (scratch / "obj" / target.name).rename(target)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from typing import Any
 
+from consort.base.children import finished
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.packages import OPTION, Server
 
@@ -21,7 +21,7 @@ def measure_faults(server: Server, cpu: int, *, samples: int) -> dict[str, Any]:
     """
     command = [str(remote_part("measure")), "--server", server.address, "--key", str(server.key)]
     command += ["--cpu", str(cpu), "--samples", str(samples)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = finished(command)
     words = done.stderr.strip().removeprefix("consort-remote-measure: ")
     if done.returncode == 2:
         raise BadInput(words, field=OPTION)

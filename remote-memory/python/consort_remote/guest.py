@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from consort.base.children import finished
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.debian import archive_of
@@ -94,7 +95,7 @@ def _tool(machine: Machine) -> Path:
     def make(target: Path, scratch: Path) -> None:
         command = [compiler, "-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o", str(target)]
         command += [str(file) for file in files if file.suffix == ".c"]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = finished(command)
         if done.returncode != 0:
             raise SystemFails(f"the guest's program does not build: {done.stderr[-2000:]}")
 
@@ -139,7 +140,7 @@ def _tree(command: Sequence[str], base: int, folder: Path) -> Path:
 
 
 def _must(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = finished(command)
     if done.returncode != 0:
         raise SystemFails(f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}")
     return done.stdout

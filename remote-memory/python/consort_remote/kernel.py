@@ -10,11 +10,11 @@ import json
 import platform
 import re
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.base.toolchain import debian
 from consort.base.toolchain.builds import cache_folder, digest, kept
@@ -135,7 +135,7 @@ def _fetch(machine: Machine, folder: Path) -> None:
 
 def _host_archive(machine: Machine, theirs: debian.Archive, folder: Path, instead: str) -> debian.Archive:
     """The archive of this machine's own programs, as those that a kernel's build runs."""
-    done = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True)
+    done = finished(["dpkg", "--print-architecture"])
     own = done.stdout.strip()
     return theirs if own == machine.architecture else debian.Archive(own, folder / "apt-own", instead)
 
@@ -160,7 +160,7 @@ def module(kernel: Kernel) -> Path:
             shutil.copy(file, folder)
         command = ["make", "-C", str(kernel.headers), f"M={folder}", "modules"]
         command += [f"CROSS_COMPILE={kernel.machine.prefix}"] if kernel.machine.prefix else []
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = finished(command)
         said = done.stdout + done.stderr
         if done.returncode != 0 or re.search(r"\bwarning:", said):
             words = [line for line in said.splitlines() if re.search(r"warning|error", line, re.IGNORECASE)]

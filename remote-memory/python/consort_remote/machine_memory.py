@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from consort.base.children import finished
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
 
 from consort_remote.guest_answers import TICK_S, grown, removed, shrunk, taken
@@ -64,7 +64,7 @@ def lent(wanted: Attachment) -> Iterator[tuple[int, int]]:
     with own, other:
         command = [str(remote_part("lend")), "--server", wanted.servers[0], "--key", str(wanted.key)]
         command += ["--bytes", str(wanted.size), "--to", str(other.fileno())]
-        done = subprocess.run(command, pass_fds=[other.fileno()], capture_output=True, text=True)
+        done = finished(command, pass_fds=[other.fileno()])
         if done.returncode != 0:
             words = done.stderr.strip().removeprefix("consort-remote-lend: ")
             if done.returncode == BadInput.exit_status:

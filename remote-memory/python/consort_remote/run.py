@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from consort.base.children import finished
 from consort.base.errors import SystemFails
 
 from consort_remote.build import configuration, simulation
@@ -174,8 +174,8 @@ def harness(name: str) -> Path:
     return need_folder("simulating the hardware") / "rtl" / "tb" / name
 
 
-def _run(program: Path, arguments: list[str], timeout: float = 3600) -> Any:
-    result = subprocess.run([str(program), *arguments], capture_output=True, text=True, timeout=timeout)
+def _run(program: Path, arguments: list[str]) -> Any:
+    result = finished([program, *arguments])
     if result.returncode != 0:
         # Checkers in the hardware say on its output what they found.
         raise SystemFails(f"the simulated hardware fails: {(result.stdout + result.stderr).strip()[-2000:]}")
@@ -379,7 +379,7 @@ def campaign(transactions: int, seed: int = 1, wire: str = "plain", faults: int 
     In whole rounds: of each kind so many faults, or stretches of traffic over a wire that harms words.
     """
     words = ["campaign", str(transactions), str(seed), str(faults)]
-    result: dict[str, Any] = _run(campaign_program(wire), words, timeout=24 * 3600)
+    result: dict[str, Any] = _run(campaign_program(wire), words)
     return result
 
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from consort.base.children import finished
 from consort.base.errors import SystemFails
 
 from consort_remote import build
@@ -89,7 +89,7 @@ def netlist(top: str, parameters: dict[str, int] | None, flow: str) -> Iterator[
         command = [str(python), str(root / "rtl" / "synth" / "synthesize.py"), flow, top, str(out)]
         command += [f"{name}={value}" for name, value in sorted((parameters or {}).items())]
         command += map(str, build.synthesised(root))
-        result = subprocess.run(command, cwd=root, env=build.environment(), capture_output=True, text=True)
+        result = finished(command, cwd=root, env=build.environment())
         if result.returncode != 0 or not out.exists():
             raise SystemFails(f"synthesis of {top} fails: {(result.stdout + result.stderr).strip()[-1500:]}")
         yield out

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from consort.base.children import Child
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.runtime import expect_own_peer, runtime_folder, socket_path
 
@@ -115,7 +116,7 @@ def start(wave: Path | None) -> Hardware:
         )
     assert process.stdout is not None
     with process.stdout:
-        said = process.stdout.readline()
+        said = Child(process).read_line(process.stdout.fileno())
     hardware = running() if said == b"ready\n" else None
     if hardware is None:
         process.wait()

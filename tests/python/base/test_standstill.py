@@ -21,6 +21,15 @@ class Clock:
         monkeypatch.setattr(waiting.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(waiting, "withheld_s", lambda pid: self.withheld.get(pid, 0.0))
 
+    def passes(self, seconds: float, wait: Standstill, seen: object, withheld: float = 0.0) -> bool:
+        """True if the wait was over at any look; each half second has one."""
+        over = False
+        for _ in range(int(2 * seconds)):
+            self.now += 0.5
+            self.withheld[8] = self.withheld.get(8, 0.0) + 0.5 * withheld
+            over = wait.over(seen) or over
+        return over
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
@@ -30,34 +39,34 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_what_moves_may_take_for_ever(clock: Clock) -> None:
     wait = Standstill(10)
     for step in range(100):
-        assert not wait.over(step)
-        clock.now += 9
-    assert not wait.over(99)
-    clock.now += 2
-    assert wait.over(99)
+        assert not clock.passes(9, wait, step)
+    assert clock.passes(2, wait, 99)
     assert not wait.over(None), "whatever else is seen is a move"
 
 
 def test_what_is_seen_elsewhere_counts_as_a_move(clock: Clock) -> None:
     wait = Standstill(10)
-    assert not wait.over("no worker")
-    clock.now += 11
+    assert not clock.passes(9, wait, "no worker")
     wait.moved()
-    assert not wait.over("no worker")
-    clock.now += 11
-    assert wait.over("no worker")
+    assert not clock.passes(9, wait, "no worker")
+    assert clock.passes(2, wait, "no worker")
+
+
+def test_who_waits_may_be_stopped_too(clock: Clock) -> None:
+    """Ctrl-Z in a terminal stops all of a job, and `fg` lets this process look first."""
+    wait = Standstill(10)
+    assert not clock.passes(5, wait, 0)
+    clock.now += 3600
+    assert not wait.over(0)
+    assert not clock.passes(3, wait, 0)
+    assert clock.passes(2, wait, 0)
 
 
 def test_time_without_a_processor_is_no_standstill(clock: Clock) -> None:
     wait = Standstill(10, lambda: (7, 8))
-    assert not wait.over(0)
-    for _ in range(100):
-        clock.now += 9
-        clock.withheld[8] = clock.withheld.get(8, 0.0) + 8.95
-        assert not wait.over(0)
+    assert not clock.passes(900, wait, 0, withheld=0.99)
     clock.withheld.clear()
-    clock.now += 5.5
-    assert wait.over(0), "a process that has ended is waited for no longer"
+    assert clock.passes(2, wait, 0), "a process that has ended is waited for no longer"
 
 
 def test_the_kernel_counts_what_it_withholds() -> None:

@@ -10,8 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
 from consort.run.plan_image import keeping
 from consort.simulate import build
-from effort import PATIENCE, needs_own_time
+from effort import PATIENCE, needs_own_time, wait_for
 
 DIGEST = Path(__file__).parent / "digest"
 CONSORT = Path(sys.executable).with_name("consort")
@@ -202,17 +201,6 @@ def as_executed(made: Plan, described: Mapping[str, Any], time_scale: int = 1) -
 def beside_time(reasons: Any) -> list[str]:
     """The reasons of a verdict that no busy machine explains."""
     return [reason for reason in reasons if not LATE.search(reason)]
-
-
-def wait_for(what: str, look: Callable[[], Any]) -> Any:
-    """The result of `look`, as soon as there is one."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        found = look()
-        if found:
-            return found
-        time.sleep(0.005)
-    raise AssertionError(f"{what}: not within {PATIENCE:.0f} s")
 
 
 @dataclass(frozen=True)

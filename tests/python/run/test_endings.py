@@ -20,7 +20,8 @@ from consort.base.waiting import Continuer
 from consort.model import load_system
 from consort.run import prepare
 from consort.run.collect import ReplayFails, expected_outputs
-from run_support import Process, Ran, processes, ran, silent, wait_for
+from effort import wait_for
+from run_support import Process, Ran, processes, ran, silent
 
 # In virtual time: which task breaks how, and the words for it.
 STEPS = {

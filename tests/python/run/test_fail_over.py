@@ -24,8 +24,9 @@ from consort.plan import plan_in_modes
 from consort.record.stays import deaths_of
 from consort.run import Options, prepare
 from consort.run.options import CoreFault, JobFault
+from effort import wait_for
 from modes_support import RanModes, described, ran_modes, value_of
-from run_support import beside_time, consort, processes, silent, wait_for
+from run_support import beside_time, consort, processes, silent
 
 pytestmark = pytest.mark.realtime
 

@@ -15,6 +15,7 @@ from consort.model import load_system
 from consort.record import RunWriter
 from consort.record.store import list_runs
 from consort.run import prepare
+from effort import wait_for
 from run_support import (
     CONSORT,
     PATIENCE,
@@ -26,7 +27,6 @@ from run_support import (
     pinned,
     processes,
     silent,
-    wait_for,
 )
 
 pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]

@@ -20,9 +20,9 @@ from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
 from consort.record.ran import EVENTS
 from consort.run import Options, prepare
-from effort import PATIENCE
+from effort import PATIENCE, wait_for
 from modes_support import RanModes, described, left_over, misplaced, playing, ran_modes, resting, value_of
-from run_support import CONSORT, beside_time, consort, no_process_left, processes, silent, wait_for
+from run_support import CONSORT, beside_time, consort, no_process_left, processes, silent
 
 pytestmark = pytest.mark.realtime
 

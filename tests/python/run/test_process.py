@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from consort.base.waiting import with_children
 from consort.run import far_memory
-from effort import PATIENCE
-from run_support import wait_for
+from effort import PATIENCE, wait_for
 
 # The exception comes in a finalizer, which drops it and goes on.
 SWALLOWED = """

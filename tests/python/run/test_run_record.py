@@ -23,7 +23,7 @@ from consort.record.ran import CAUSES_OF_DISTURBANCE
 from consort.record.store import open_run
 from consort.run import Options, prepare, run_system
 from consort.run.config import SLEEP_ONE_IN
-from effort import VERDICTS
+from effort import VERDICTS, wait_for
 from run_support import (
     CONSORT,
     FALLBACK,
@@ -40,7 +40,6 @@ from run_support import (
     pinned,
     ran,
     silent,
-    wait_for,
 )
 
 pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]

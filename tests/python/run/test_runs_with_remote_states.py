@@ -23,8 +23,8 @@ from consort.model import BadDescription
 from consort.model.platform import find_platform, load_platform
 from consort.record.ran import EVENTS
 from consort_remote.for_runs import parse_servers
-from effort import PATIENCE
-from run_support import Ran, beside_time, consort, ran, wait_for, write
+from effort import PATIENCE, wait_for
+from run_support import Ran, beside_time, consort, ran, write
 
 pytestmark = pytest.mark.realtime
 

@@ -22,9 +22,9 @@ from consort.record import Ran as PlanThatRan
 from consort.record.store import list_runs
 from consort.report.live import live_data, live_lines
 from consort.run.live import Announcement, SummaryReader, live_run, live_runs, page_bytes
-from effort import PATIENCE, VERDICTS
+from effort import PATIENCE, VERDICTS, wait_for
 from made_plan import made_plan
-from run_support import CONSORT, LOCAL, both, consort, describe, wait_for
+from run_support import CONSORT, LOCAL, both, consort, describe
 
 pytestmark = pytest.mark.realtime
 

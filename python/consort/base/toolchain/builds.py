@@ -13,13 +13,15 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from consort.base.children import tree, worked
 from consort.base.errors import EnvironmentLacks
+from consort.base.waiting import LOOK_S, STANDSTILL_S, Standstill, stop_if_asked
 
 if TYPE_CHECKING:
     import jinja2
@@ -98,13 +100,10 @@ def kept(
     target = entry / name
     if _used(target):
         return target
-    # Imported here: a command's help needs Consort's sources, and no lock.
-    from filelock import FileLock
-
     try:
         # Before the long work: a folder that cannot be written is found out at once.
         entry.mkdir(parents=True, exist_ok=True)
-        with FileLock(entry / _LOCK):
+        with _alone(entry, name):
             if _used(target):
                 return target
             with tempfile.TemporaryDirectory(prefix=".build-", dir=entry) as scratch:
@@ -119,6 +118,48 @@ def kept(
             "make room, or set $CONSORT_CACHE to another folder",
         ) from error
     return target
+
+
+@contextmanager
+def _alone(entry: Path, name: str) -> Iterator[None]:
+    """Nobody else builds this meanwhile; `EnvironmentLacks` where whoever does stands still."""
+    # Imported here: a command's help needs Consort's sources, and no lock.
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(entry / _LOCK)
+    standstill = Standstill(STANDSTILL_S)
+    while True:
+        try:
+            lock.acquire(timeout=min(LOOK_S, STANDSTILL_S / 10))
+            break
+        except Timeout:
+            stop_if_asked()
+            holder = _holder(entry / _LOCK)
+            # One that cannot be looked at may be at work.
+            seen = time.monotonic() if holder is None else worked(tree(holder))
+            if standstill.over(seen):
+                raise EnvironmentLacks(
+                    f"process {holder} is building {name}, and has not moved for {STANDSTILL_S:g} s",
+                    f"end it: kill -9 {holder}",
+                ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _holder(lock: Path) -> int | None:
+    """The process that holds a lock of a file (flock); None where it cannot be found out."""
+    try:
+        mine = lock.stat().st_ino
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            # Not those that wait for one: "->" stands before their kind.
+            if fields[1] == "FLOCK" and int(fields[5].rpartition(":")[2]) == mine and int(fields[4]) > 0:
+                return int(fields[4])
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
 
 
 def sweep(entries: Path, unused_s: float = UNUSED_S) -> list[Path]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks
 from consort.base.toolchain.builds import cpp_tree, digest, kept
 
@@ -29,7 +30,7 @@ def compiled(command: Sequence[str], scratch: Path) -> subprocess.CompletedProce
 def run_tool(command: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
     """Runs a compiler or linker whose temporary files lie in `scratch`."""
     environment = {**os.environ, "TMPDIR": str(scratch)}
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+    return finished(command, env=environment)
 
 
 def for_make(root: Path) -> dict[str, str]:
@@ -150,7 +151,7 @@ def own_program(
 
 def version_of(cxx: str) -> str:
     """A compiler's own version text."""
-    return subprocess.run([cxx, "--version"], check=True, capture_output=True, text=True).stdout
+    return finished([cxx, "--version"], check=True).stdout
 
 
 @dataclass(frozen=True)

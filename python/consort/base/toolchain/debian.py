@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks
 
 
@@ -32,7 +32,7 @@ class Archive:
         self._run("package lists", "apt-get", *self.options, "update")
 
     def _run(self, what: str, *command: str) -> str:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder / "out")
+        done = finished(command, cwd=self.folder / "out")
         if done.returncode != 0:
             raise EnvironmentLacks(
                 f"{what} cannot be fetched ({(done.stderr or done.stdout).strip()[-300:]})",
@@ -60,7 +60,7 @@ class Archive:
 def unpacked(packages: Iterable[Path], folder: Path) -> Path:
     """The folder, with all files of the packages in it."""
     for package in packages:
-        done = subprocess.run(["dpkg-deb", "-x", str(package), str(folder)], capture_output=True, text=True)
+        done = finished(["dpkg-deb", "-x", str(package), str(folder)])
         if done.returncode != 0:
             raise EnvironmentLacks(
                 f"{package.name} cannot be unpacked ({done.stderr.strip()[-300:]})", "make room for it"

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from consort.base.children import finished
 from consort.base.environment import parse_cpus
 from consort.base.errors import EnvironmentLacks
 from consort.base.toolchain.compiler import tool
@@ -43,9 +44,7 @@ def run_probe(seconds: float, cpu: int) -> dict[str, Any] | str:
     if try_fifo() is not None:
         arguments.append("--ordinary")
     try:
-        done = subprocess.run(
-            [str(tool("probe")), *arguments], capture_output=True, text=True, timeout=2 * seconds + 300
-        )
+        done = finished([tool("probe"), *arguments])
         if done.returncode != 0:
             return f"the probe failed: {done.stderr.strip()}"
         result = json.loads(done.stdout)
