@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server.hpp"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -39,6 +42,58 @@ void prepare(int socket) {
     set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
+std::string lock_of(const std::string& path) {
+    return path + ".lock";
+}
+
+bool is_same_file(int file, const std::string& path) {
+    struct stat held {};
+    struct stat there {};
+    return ::fstat(file, &held) == 0 && ::stat(path.c_str(), &there) == 0 && held.st_dev == there.st_dev &&
+           held.st_ino == there.st_ino;
+}
+
+// A lock beside the socket, for as long as the server lives: of two that find a dead one's socket, the second
+// would take away that of the first.
+int lock_place(const std::string& path) {
+    for (;;) {
+        const int made = ::open(lock_of(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (made < 0) {
+            fail(lock_of(path));
+        }
+        if (::flock(made, LOCK_EX | LOCK_NB) != 0) {
+            const int error = errno;
+            ::close(made);
+            if (error == EWOULDBLOCK) {
+                throw std::invalid_argument("a server listens at " + path + " already");
+            }
+            throw std::system_error(error, std::generic_category(), lock_of(path));
+        }
+        if (is_same_file(made, lock_of(path))) {
+            return made;
+        }
+        ::close(made);  // the last server took it away meanwhile
+    }
+}
+
+// Removes the socket that a dead server left; what is no socket is somebody's file.
+void remove_dead(const std::string& path) {
+    try {
+        ::close(connect_to(path));
+    } catch (const std::system_error& error) {
+        struct stat there {};
+        if (error.code().value() != ECONNREFUSED) {
+            throw;
+        }
+        if (::lstat(path.c_str(), &there) == 0 && !S_ISSOCK(there.st_mode)) {
+            throw std::invalid_argument(path + " is there, and is no socket");
+        }
+        ::unlink(path.c_str());
+        return;
+    }
+    throw std::invalid_argument("a server listens at " + path + " already");
+}
+
 std::string source_of(const sockaddr_storage& peer) {
     if (peer.ss_family == AF_INET6) {
         const auto& address = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
@@ -59,20 +114,29 @@ Server::Server(const ServerOptions& options) : options_(options) {
         }
         fabric::expect(each);
     }
-    if (!options_.path.empty()) {
-        listening_[0] = listen_local();
-    }
-    if (!options_.listen.empty()) {
-        listening_[1] = listen_tcp();
-    }
-    for (std::size_t i = 0; i < listening_.size(); ++i) {
-        if (listening_[i] >= 0) {
-            accepting_[i] = std::thread([this, i] { accept_from(listening_[i], i == 0); });
+    try {
+        if (!options_.path.empty()) {
+            listening_[0] = listen_local();
         }
+        if (!options_.listen.empty()) {
+            listening_[1] = listen_tcp();
+        }
+        for (std::size_t i = 0; i < listening_.size(); ++i) {
+            if (listening_[i] >= 0) {
+                accepting_[i] = std::thread([this, i] { accept_from(listening_[i], i == 0); });
+            }
+        }
+    } catch (...) {
+        end();
+        throw;
     }
 }
 
 Server::~Server() {
+    end();
+}
+
+void Server::end() noexcept {
     ending_ = true;
     release_kept();
     for (const int each : listening_) {
@@ -101,8 +165,12 @@ Server::~Server() {
     for (Client& each : clients_) {
         each.thread.join();
     }
-    if (!options_.path.empty()) {
+    if (listening_[0] >= 0) {
         ::unlink(options_.path.c_str());
+    }
+    if (lock_ >= 0) {
+        ::unlink(lock_of(options_.path).c_str());
+        ::close(lock_);
     }
 }
 
@@ -118,20 +186,14 @@ int Server::listen_local() {
         throw std::invalid_argument(options_.path + " is too long for a socket");
     }
     std::memcpy(address.sun_path, options_.path.c_str(), options_.path.size() + 1);
+    lock_ = lock_place(options_.path);
     const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (made < 0) {
         fail("socket");
     }
     const auto* place = reinterpret_cast<const sockaddr*>(&address);
     if (::bind(made, place, sizeof address) != 0 && errno == EADDRINUSE) {
-        try {
-            ::close(connect_to(options_.path));
-            ::close(made);
-            throw std::invalid_argument("a server listens at " + options_.path + " already");
-        } catch (const std::system_error&) {
-            // Nobody listens: a server that died left it.
-            ::unlink(options_.path.c_str());
-        }
+        remove_dead(options_.path);
         if (::bind(made, place, sizeof address) != 0) {
             fail(options_.path);
         }
@@ -191,16 +253,20 @@ void Server::accept_from(int listening, bool local) {
         socklen_t size = sizeof peer;
         const int socket = ::accept4(listening, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC);
         if (socket < 0) {
-            if (errno == EINTR || errno == ECONNABORTED || errno == EMFILE || errno == ENFILE) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                continue;
-            }
-            return;
+            // Over sooner or later, whatever it is: no descriptor or no memory is left, the caller has gone,
+            // its network is down. The end of the server is said elsewhere.
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            continue;
         }
         if (!local) {
             prepare(socket);
         }
-        begin(socket, local ? Source() : source_of(peer));
+        try {
+            begin(socket, local ? Source() : source_of(peer));
+        } catch (const std::exception&) {
+            // No thread or no memory for it: those that are served stay.
+            ::close(socket);
+        }
     }
 }
 
@@ -237,21 +303,17 @@ void Server::begin(int socket, const Source& source) {
     const std::lock_guard lock(mutex_);
     reap();
     end_oldest(source);
-    clients_.emplace_back();
-    Client& client = clients_.back();
+    // Not among the others before it has its thread.
+    std::list<Client> made;
+    Client& client = made.emplace_back();
     client.socket = socket;
     client.source = source;
     const bool local = source.empty();
-    try {
-        client.thread = std::thread([this, &client, local] {
-            serve(client, local);
-            client.ended = true;
-        });
-    } catch (const std::system_error&) {
-        // No thread for it: those that are served stay.
-        clients_.pop_back();
-        ::close(socket);
-    }
+    client.thread = std::thread([this, &client, local] {
+        serve(client, local);
+        client.ended = true;
+    });
+    clients_.splice(clients_.end(), made);
 }
 
 }  // namespace consort::remote

@@ -69,6 +69,7 @@ class Server {
         Role role = Role::fetches;
     };
 
+    void end() noexcept;
     int listen_local();
     int listen_tcp();
     void accept_from(int listening, bool local);
@@ -97,6 +98,7 @@ class Server {
     std::map<SegmentId, std::weak_ptr<Segment>> segments_;
     std::list<Client> clients_;
     std::array<int, 2> listening_{-1, -1};
+    int lock_ = -1;  // held beside the socket
     std::array<std::thread, 2> accepting_;
 };
 
