@@ -156,11 +156,11 @@ def summarise_parts(
     ordered = values.copy()
     lengths = np.array(sizes, dtype=np.int64)
     ends = np.cumsum(lengths)
-    sums = []
+    means: list[float | None] = []
     for begin, end in pairwise([0, *ends.tolist()]):
         part = ordered[begin:end]
         part.sort()
-        sums.append(float(np.add.reduce(part, dtype=np.float64)))
+        means.append(_mean(part) if end > begin else None)
     found: list[Summary | None] = [None] * lengths.size
     parts = np.flatnonzero(lengths)
     if not parts.size:
@@ -169,7 +169,7 @@ def summarise_parts(
     begins = ends[parts] - n
     ranks = [0 * n, *(-(-n * share // 10_000) - 1 for share in _PARTS.values()), n - 1]
     chosen = ordered[begins + np.stack(ranks)].T
-    if chosen.dtype.kind == "f" and np.isfinite(chosen).all() and (chosen == np.rint(chosen)).all():
+    if chosen.dtype.kind == "f" and (abs(chosen) < 2**63).all() and (chosen == np.rint(chosen)).all():
         chosen = chosen.astype(np.int64)
     # Whole numbers are what they are, and need no look at each.
     figure = _finite if chosen.dtype.kind == "f" else _as_it_is
@@ -180,7 +180,7 @@ def summarise_parts(
         found[number] = Summary(
             n=size,
             min=figure(smallest),
-            mean=None if unserved else sums[number] / size,
+            mean=means[number],
             max=figure(largest),
             unit=unit,
             provenance=provenance,
@@ -188,6 +188,19 @@ def summarise_parts(
             **dict(zip(_PARTS, map(figure, points), strict=True)),
         )
     return found
+
+
+def _mean(ordered: NDArray[Any]) -> float | None:
+    """The mean of sorted samples; None where one is infinite. What is no number is last, and refused."""
+    first, last = float(ordered[0]), float(ordered[-1])
+    if math.isnan(last):
+        raise BadInput("a sample is no number (NaN)", field="values")
+    if math.isinf(first) or math.isinf(last):
+        return None
+    with np.errstate(over="ignore"):
+        mean = float(np.add.reduce(ordered, dtype=np.float64)) / ordered.size
+    # Their sum can be beyond what a number holds, their mean cannot.
+    return mean if math.isfinite(mean) else float(np.add.reduce(ordered / ordered.size))
 
 
 def _as_it_is(value: Number) -> Number | None:

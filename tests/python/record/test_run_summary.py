@@ -73,6 +73,22 @@ def test_parts_have_the_summaries_that_each_has_alone(data: st.DataObject) -> No
     assert repr(found) == repr([summarise(part, "ns", "simulated") for part in arrays])
 
 
+@pytest.mark.filterwarnings("error")
+def test_no_figure_is_no_number() -> None:
+    for values, mean, unserved in (
+        ([math.inf, -math.inf, 1.0], None, 2),
+        ([1.0, math.inf], None, 1),
+        ([1.7e308, 1.7e308], 1.7e308, 0),
+        ([-1.7e308, -1.7e308, 1.0], pytest.approx(-1.7e308 / 3 * 2), 0),
+    ):
+        summary = summarise(np.array(values), "ns", "measured")
+        assert summary is not None and summary.mean == mean and summary.unserved == unserved
+        assert summary.max in (None, max(values))
+    for values in ([1.0, math.nan], [math.nan], [math.inf, math.nan]):
+        with pytest.raises(BadInput, match="a sample is no number"):
+            summarise(np.array(values), "ns", "measured")
+
+
 @pytest.mark.parametrize("n", [999, 1000, 1001, 9999, 10_000, 10_001, 2_000_000])
 def test_ranks_do_not_slip_at_round_sizes(n: int) -> None:
     summary = summarise(np.arange(1, n + 1), "ns", "measured")
