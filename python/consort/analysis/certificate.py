@@ -4,13 +4,14 @@ tasks of a core, and for each the windows that show its bound."""
 
 from __future__ import annotations
 
+import atexit
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from consort.analysis.figures import Figures, NotAnalysable
 from consort.analysis.result import Bound
@@ -18,6 +19,7 @@ from consort.analysis.system import master_of
 from consort.analysis.unitask import UniTask
 from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks, SystemFails
+from consort.base.owned import temporary_folder
 from consort.plan.lacks import CERTIFICATE, lacking_on
 from consort.plan.types import Plan
 
@@ -180,30 +182,32 @@ def coqc() -> str:
 
 
 @lru_cache
-def library() -> TemporaryDirectory[str]:
-    """The proofs that a certificate rests on, checked once in a process."""
-    folder = TemporaryDirectory(prefix="consort-proofs-")
+def library() -> Path:
+    """The folder of the proofs that a certificate rests on, checked once in a process."""
+    kept = ExitStack()
+    folder = kept.enter_context(temporary_folder("proofs"))
+    atexit.register(kept.close)
     for name in FILES:
-        shutil.copyfile(LIBRARY / name, Path(folder.name) / name)
-        _accepted(Path(folder.name) / name, name, folder.name)
+        shutil.copyfile(LIBRARY / name, folder / name)
+        _accepted(folder / name, name, folder)
     return folder
 
 
 def check(certificate: Path, theorems: int) -> str:
     """Coq's version, if it accepts so many theorems of the file, none of which rests on an axiom."""
     program = coqc()
-    with TemporaryDirectory(prefix="consort-certificate-") as folder:
-        copy = Path(folder) / "Bounds.v"
+    with temporary_folder("certificate") as folder:
+        copy = folder / "Bounds.v"
         shutil.copyfile(certificate, copy)
-        said = _accepted(copy, str(certificate), library().name)
+        said = _accepted(copy, str(certificate), library())
     if said.count(CLOSED) != theorems:
         raise SystemFails(f"{certificate}: not every theorem is free of axioms: {said.strip()}")
     return finished([program, "--print-version"]).stdout.split()[0]
 
 
-def _accepted(path: Path, name: str, proofs: str) -> str:
+def _accepted(path: Path, name: str, proofs: Path) -> str:
     # Coq leaves a cache of its arithmetic in the folder that it runs in.
-    done = finished([coqc(), "-q", "-Q", proofs, "Consort", str(path)], cwd=proofs)
+    done = finished([coqc(), "-q", "-Q", str(proofs), "Consort", str(path)], cwd=proofs)
     if done.returncode != 0:
         said = " ".join(done.stderr.replace(str(path), name).split())
         raise SystemFails(f"{name}: Coq does not accept it: {said}")

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from consort.base.owned import temporary_folder
 from consort.base.toolchain.compiler import run_tool
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def stack_of_library(
     All that a function ever takes counts together. None where it moves the stack by what it computes.
     `symbols`: all that the image defines; several may be names of one function.
     """
-    with tempfile.TemporaryDirectory(prefix="consort-objdump-") as scratch:
+    with temporary_folder("objdump") as scratch:
         text = run_tool([f"{tools}objdump", "-d", "--no-show-raw-insn", str(image)], Path(scratch)).stdout
     bodies: dict[str, list[str]] = {}
     follows: dict[str, str] = {}

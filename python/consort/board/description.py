@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Strict, StringConstraints
 
 from consort.base.errors import BadInput
+from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import cache_folder
 from consort.model.base import Address, Described, Name, NonEmpty, Version
 from consort.model.emulation import EmulatedCore
@@ -332,7 +332,7 @@ def generated_folder(spec: BoardSpec) -> Path:
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+    with temporary_folder("map", folder.parent) as scratch:
         made = Path(scratch) / "map"
         for name, text in files.items():
             (made / name).parent.mkdir(parents=True, exist_ok=True)

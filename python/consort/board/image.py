@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import digest, kept, need_source_tree
 from consort.base.toolchain.compiler import ProcessSpec, compiled, run_tool
 from consort.board.call_graph import CallGraph, read_call_graph
@@ -181,7 +181,7 @@ def build(
         if tools is not None:
             read_call_graph(image, objects, tools).write(target / CALLS)
 
-    with tempfile.TemporaryDirectory(prefix="consort-build-") as scratch:
+    with temporary_folder("build") as scratch:
         folder = Path(scratch)
         parts: list[str | bytes] = [*command, *link, _said(run_tool([compiler, "--version"], folder), name)]
         preprocessed += [

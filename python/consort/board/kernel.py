@@ -8,7 +8,6 @@ others the kernel knows how many ended, the longest times, and the last outputs.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.analysis.three_phase import bound_core
+from consort.base.owned import temporary_folder
 from consort.base.waiting import STANDSTILL_S, Progress, silent
 from consort.board.boards import roles
 from consort.board.executive import Request
@@ -214,7 +214,7 @@ def reference(
         if name in request.rows:
             rows["input"] = row_of(rows["seq"].astype(np.int64), len(request.rows[name]) - 1)
         tables.append(rows)
-    with tempfile.TemporaryDirectory(prefix="consort-reference-") as text:
+    with temporary_folder("reference") as text:
         folder = Path(text)
         data = write_rows(ModePlans(made), request.rows, {}, folder)
         config = run_config(

@@ -9,7 +9,6 @@ that move.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from consort.analysis.figures import NotAnalysable
 from consort.analysis.three_phase import METHODS, ThreePhaseCore, core_of
 from consort.base.children import finished
 from consort.base.errors import BadInput
+from consort.base.owned import temporary_folder
 from consort.base.waiting import Progress
 from consort.board.boards import kernel_board, roles
 from consort.board.executive import Request
@@ -107,7 +107,7 @@ def build(where: Placement, replay: Path, described: Mapping[str, Any], progress
     """The images of a placement's tasks. The kernel's own programs have the tables in them: `run_kernel`."""
     images = {}
     layouts = {known["name"]: known for known in described["tasks"]}
-    with tempfile.TemporaryDirectory(prefix="consort-tasks-") as folder:
+    with temporary_folder("tasks") as folder:
         finished([replay, "--parts", folder], check=True)
         # In the order in which the program has them.
         for number, (name, layout) in enumerate(layouts.items()):

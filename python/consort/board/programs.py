@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import Templates
 from consort.base.toolchain.compiler import PROCESSES
 from consort.base.waiting import Progress
@@ -191,7 +191,7 @@ def build(where: Placement, progress: Progress, layout: int | None = None) -> Pr
     no image is written.
     """
     made, plan = Programs(), where.plan
-    with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
+    with temporary_folder("board") as folder:
         source = Path(folder) / "application.cpp"
         for name in (*where.masters, *where.workers):
             progress(f"building for {where.sides[name]}", None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 from consort.base.children import finished
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.files import written_whole
+from consort.base.owned import temporary_folder
 from consort.base.toolchain import debian
 from consort.base.toolchain.builds import cache_folder, need_source_tree
 from consort.base.toolchain.debian import archive_of
@@ -153,7 +153,7 @@ def kernel(linux: LinuxSpec) -> Path:
     found = sorted((cache_folder() / "rt-kernel").glob(f"vmlinuz-*-rt-{linux.architecture}"))
     if found:
         return found[-1]
-    with tempfile.TemporaryDirectory(prefix="consort-rt-kernel-") as folder:
+    with temporary_folder("rt-kernel") as folder:
         archive = debian.Archive(linux.architecture, Path(folder), _instead())
         image = archive.download(archive.dependency(linux.package, r"linux-image-\S+"))
         (path,) = (debian.unpacked([image], Path(folder) / "unpacked") / "boot").glob("vmlinuz-*")

@@ -9,7 +9,6 @@ removes it. The console logs lie elsewhere and stay.
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import functools
 import json
 import mmap
@@ -27,6 +26,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.owned import owned_folder, remove, remove_unowned
 from consort.base.runtime import NAME, Process, checked_name, private_folder, runtime_folder, socket_path
 from consort.base.toolchain.builds import cache_folder
 from consort.base.waiting import STANDSTILL_S, Standstill, stop_if_asked
@@ -36,7 +36,7 @@ from consort.board.description import CONTROL_BLOCKS, BoardSpec
 from consort.board.image import check_image, loaded_parts
 from consort.board.rtlinux import LinuxBoot
 
-LOCK, STATE_FILE, MEMORY, GDB = "lock", "state.json", "memory", "gdb"
+STATE_FILE, MEMORY, GDB = "state.json", "memory", "gdb"
 # The file in a board's folder, sockets among them, that has the longest name.
 LONGEST_FILE = "state.json.new"
 LOGS_KEPT = 20
@@ -69,8 +69,9 @@ def sweep() -> None:
     """Removes what boards whose owner was killed have left, and old console logs."""
     root = boards_folder()
     for folder in root.iterdir():
-        if owned(folder) is False:
-            shutil.rmtree(folder, ignore_errors=True)
+        # $CONSORT_BOARDS may name a folder that has other things, too.
+        if _is_boards(folder):
+            remove_unowned(folder)
     logs = logs_folder()
     if logs.is_dir():
         by_age = sorted(logs.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
@@ -79,25 +80,12 @@ def sweep() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def owned(folder: Path) -> bool | None:
-    """True if an owner holds the folder's lock; None if there is no such folder."""
+def _is_boards(folder: Path) -> bool:
     try:
-        file = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except NotADirectoryError:
-        return None
-    except FileNotFoundError:
-        # The lock is made before anything else; a folder without one is just being made or removed.
-        try:
-            return time.time() - folder.stat().st_mtime < 10
-        except FileNotFoundError:
-            return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)
-    return False
+        names = {path.name for path in folder.iterdir()}
+    except OSError:
+        return False
+    return not names or ((folder / MEMORY).is_file() and bool(NAME.fullmatch(folder.name)))
 
 
 @dataclass
@@ -166,7 +154,7 @@ class Board:
 
     def _make_folder(self) -> None:
         try:
-            self.folder.mkdir(mode=0o700)
+            self.folder, self._lock = owned_folder(self._made)
         except FileExistsError as error:
             self.folder = Path()
             raise BadInput(f"a board named '{self.name}' is up already; take another --name") from error
@@ -176,8 +164,6 @@ class Board:
                 f"{boards_folder()} cannot be written ({error.strerror})",
                 "set $CONSORT_BOARDS to another folder",
             ) from error
-        self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             shutil.rmtree(self.logs, ignore_errors=True)
             self.logs.mkdir(parents=True)
@@ -185,6 +171,10 @@ class Board:
             raise EnvironmentLacks(
                 f"{self.logs} cannot be written ({error.strerror})", "repair it or set $CONSORT_CACHE"
             ) from error
+
+    def _made(self) -> Path:
+        self.folder.mkdir(mode=0o700)
+        return self.folder
 
     def _make_memory(self) -> None:
         """The memory file, all of it taken now: a disk that fills up later would kill QEMU half-way."""
@@ -268,8 +258,7 @@ class Board:
             self._mapping.close()
             self._mapping = None
         if self._lock >= 0:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            os.close(self._lock)
+            remove(self.folder, self._lock)
             self._lock = -1
 
     def read(self, offset: int, count: int) -> bytes:

@@ -4,7 +4,6 @@ of its plan, with the cores' slots and tasks core by core in priority order."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,7 @@ import numpy as np
 
 from consort import _engine
 from consort.base.errors import SystemFails
+from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import need_source_tree
 from consort.board.boards import kernel_board, roles
 from consort.board.description import BoardSpec
@@ -130,7 +130,7 @@ def headed(image: TaskImage, layouts: Layouts) -> bytes:
 
 def image_of_text(text: str, include: Sequence[Path] = (), spec: BoardSpec | None = None) -> bytes:
     """`compile_image` of a source that is at hand as text."""
-    with tempfile.TemporaryDirectory(prefix="consort-task-") as folder:
+    with temporary_folder("task") as folder:
         source = Path(folder) / "task.cpp"
         source.write_text(text, encoding="utf-8")
         return compile_image(source, include, spec)

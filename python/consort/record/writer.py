@@ -8,7 +8,6 @@ unseen, and the next writer under the same root sweeps it away (the lock in it h
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import secrets
@@ -24,6 +23,7 @@ from typing import Any
 from consort.base.environment import environment
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.files import as_json, as_read, write_json, write_text
+from consort.base.owned import owned_folder, remove, sweep
 from consort.base.packages import naming_extras
 from consort.record.columns import ACTIVITY
 from consort.record.ran import PLAN_FILE, write_plan
@@ -40,48 +40,6 @@ from consort.record.store import (
 )
 from consort.record.summary import Configuration
 from consort.record.tables import activity_of, add_tables, entry_of
-
-LOCK = ".lock"
-
-
-def lock_in(folder: Path) -> int:
-    """Locks a folder until the returned descriptor is closed, by its maker or by its end."""
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    return lock
-
-
-def sweep(root: Path) -> list[Path]:
-    """Removes the folders of writers that were killed; returns what was removed."""
-    removed: list[Path] = []
-    for folder in root.glob(f"{PARTIAL}*"):
-        try:
-            lock = os.open(folder / LOCK, os.O_RDWR)
-        except FileNotFoundError:
-            # Another writer is about to lock or to rename it, or died between two system calls; only an
-            # old one is surely dead.
-            if datetime.now(UTC).timestamp() - _mtime(folder) < 3600:
-                continue
-            lock = None
-        try:
-            if lock is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            continue
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-            removed.append(folder)
-        finally:
-            if lock is not None:
-                os.close(lock)
-    return removed
-
-
-def _mtime(folder: Path) -> float:
-    try:
-        return folder.stat().st_mtime
-    except FileNotFoundError:
-        return float("inf")
 
 
 def make_durable(folder: Path) -> None:
@@ -120,19 +78,19 @@ def run_name(file: Path) -> str:
 def scratch_folder(root: Path | None) -> Iterator[Path]:
     """A folder under the runs' root (None: the default one) that goes with the block.
 
-    Nobody can remove the scratch of a process that was killed at the time. Here it looks like a run folder
-    under construction, so the next writer of runs sweeps it away: the lock in it has been released.
+    It looks like a run folder under construction, so the next writer of runs removes that of a killed one.
     """
-    folder = made_root(root) / f"{PARTIAL}scratch-{secrets.token_hex(4)}"
-    folder.mkdir()
-    lock = -1
+    where = made_root(root)
+    folder, lock = owned_folder(lambda: _new(where / f"{PARTIAL}scratch-{secrets.token_hex(4)}"))
     try:
-        lock = lock_in(folder)
         yield folder.resolve()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if lock >= 0:
-            os.close(lock)
+        remove(folder, lock)
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 KINDS = ("application", "loopback", "icc", "experiment", "simulation")
@@ -171,12 +129,10 @@ class RunWriter:
         if kind not in KINDS:
             raise BadInput(f"'{kind}' is no kind of run; use one of {', '.join(KINDS)}", field="kind")
         self._root = made_root(root)
-        sweep(self._root)
+        sweep(self._root, PARTIAL)
         now = datetime.now(UTC)
         self.id = f"{now:%Y%m%dT%H%M%SZ}-{name}-{secrets.token_hex(2)}"
-        self._folder = self._root / f"{PARTIAL}{self.id}"
-        self._folder.mkdir()
-        self._lock = lock_in(self._folder)
+        self._folder, self._lock = owned_folder(lambda: _new(self._root / f"{PARTIAL}{self.id}"))
         self._reasons: list[str] = []
         self._open: list[str] = []
         self._pages = dict(pages or {})
@@ -302,7 +258,6 @@ class RunWriter:
                 except EnvironmentLacks as error:
                     # The record is whole without its pages, and `consort report` writes them later.
                     print(f"consort: {file} is not written: {error}", file=sys.stderr)
-            (self._folder / LOCK).unlink()
             make_durable(self._folder)
             final = self._root / self.id
             self._folder.rename(final)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, environment_errors
+from consort.base.owned import temporary_folder
 from consort.base.waiting import Progress
 from consort.judge import Expected
 from consort.model import Configuration, System
@@ -273,7 +273,7 @@ def _described(program: Path, plans: ModePlans) -> dict[str, Any]:
     """The description that a program that reads its plan gives: first of an image's layout, then of one
     image."""
     layouts = describe(program)["plan"]
-    with tempfile.TemporaryDirectory(prefix="consort-plan-") as folder:
+    with temporary_folder("plan") as folder:
         file = Path(folder) / "plan.img"
         file.write_bytes(plan_image(plans, layouts, (), 1))
         return describe(program, file)

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -19,6 +18,7 @@ from typing import Any
 
 from consort.base.children import finished
 from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, SystemFails
+from consort.base.owned import temporary_folder
 from consort.base.packages import remote_memory
 from consort.base.toolchain.builds import cpp_tree, digest, kept
 from consort.base.toolchain.compiler import FLAGS, compiled, compiler, include_folders, run_tool, version_of
@@ -225,7 +225,7 @@ def build_program(
     with _together() as together:
         also = list(together.map(lambda one: _entry(one, _key_of_own(one, flags, plan)[0]), units))
     also += [str(o.parent.name) for o in objects]
-    with tempfile.TemporaryDirectory(prefix="consort-build-") as folder:
+    with temporary_folder("build") as folder:
         unit = Path(folder) / "application.cpp"
         unit.write_text(source, encoding="utf-8", errors="surrogateescape")
         key, command = _key(unit, flags, plan, also)

@@ -7,7 +7,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 
 from consort.base.children import Child
 from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.owned import temporary_folder
 from consort.base.packages import OPTION, PAGE, Server, remote_memory
 from consort.base.runtime import socket_path
 from consort.base.toolchain.compiler import tool
@@ -50,7 +50,7 @@ def interfering(
     running: list[subprocess.Popen[bytes]] = []
     state = Interference()
     cpu_list = ",".join(map(str, cpus))
-    with tempfile.TemporaryDirectory(prefix="interference-", dir=folder.parent) as scratch:
+    with temporary_folder("interference", folder.parent) as scratch:
         try:
             own = [f"--{name}" for name in sources if name in ("stream", "loopback-copy")]
             if own:
@@ -134,7 +134,7 @@ def serving(
     if not own:
         yield servers
         return
-    with tempfile.TemporaryDirectory(prefix="consort-far-") as made:
+    with temporary_folder("far") as made:
         folder = Path(made)
         key = folder / "key"
         key.touch(0o600)

@@ -42,6 +42,8 @@ class Announcement:
     """A run's entry in the runtime folder, for as long as it runs."""
 
     def __init__(self, run: str, name: str, description: Path) -> None:
+        # Those of killed runs go, and what one had half written.
+        live_runs()
         self._file = runtime_folder(PURPOSE) / f"{run}.json"
         me = Process.of(os.getpid())
         self._said: dict[str, Any] = {
@@ -140,7 +142,12 @@ class LiveRun:
 
 def live_runs() -> list[LiveRun]:
     """This user's runs in progress, oldest first. `EnvironmentLacks` where the folder is not this user's."""
-    found = [_read(file) for file in sorted(runtime_folder(PURPOSE).glob("*.json"))]
+    folder = runtime_folder(PURPOSE)
+    for part in folder.glob(".*.json.*"):
+        _, _, pid = part.name.rpartition(".")
+        if not Path("/proc", pid).exists():
+            part.unlink(missing_ok=True)
+    found = [_read(file) for file in sorted(folder.glob("*.json"))]
     return [run for run in found if run is not None]
 
 

@@ -13,7 +13,6 @@ import os
 import queue
 import re
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
+from consort.base.owned import temporary_folder
 from consort.base.waiting import Standstill, stop_if_asked, with_children
 from consort.sweep.cells import Cells
 from consort.sweep.run import Outcome, Writer
@@ -261,10 +261,10 @@ def workers_here(count: int | None = None) -> Iterator[Any]:
     # Signals ignored while they start stay so in the workers; one that is started again runs `dask_setup`.
     main = threading.current_thread() is threading.main_thread()
     # Dask keeps what workers write and read in a folder that anybody may have made before.
-    with tempfile.TemporaryDirectory(prefix="consort-sweep-") as scratch:
+    with temporary_folder("sweep") as scratch:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
         try:
-            cluster = _started(count or len(os.sched_getaffinity(0)), scratch)
+            cluster = _started(count or len(os.sched_getaffinity(0)), str(scratch))
         finally:
             if main:
                 signal.signal(signal.SIGINT, before)

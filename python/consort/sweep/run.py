@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from consort.base import arguments
+from consort.base.owned import temporary_folder
 from consort.base.waiting import Progress, silent, stop_if_asked
 from consort.sweep.cells import Cells, spec_of
 from consort.sweep.load import Loaded, load_sweep
@@ -161,7 +161,7 @@ def sweep(
         if folder is not None:
             write_all(loaded, cells, result, folder)
 
-    with TemporaryDirectory(prefix="consort-sweep-") as scratch:
+    with temporary_folder("sweep") as scratch:
         where = Path(scratch) if folder is None else folder
         run(cells, where, loaded.name, workers=processes, progress=progress, finish=finish)
     return found[0]

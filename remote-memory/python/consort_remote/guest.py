@@ -7,7 +7,6 @@ import gzip
 import re
 import shutil
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from consort.base.children import finished
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.debian import archive_of
 
@@ -189,7 +189,7 @@ def run(
     """Boots the kernel for one test; `tell` gets each line of its console. One that takes longer is ended."""
     said = Said()
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="consort-guest-") as folder:
+    with temporary_folder("guest") as folder:
         command = _command(kernel, _initrd(kernel, Path(folder)), test, values)
         for line in console_lines(command, patience_s):
             said.hear(line)

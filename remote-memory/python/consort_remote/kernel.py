@@ -10,12 +10,12 @@ import json
 import platform
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks, SystemFails
+from consort.base.owned import temporary_folder
 from consort.base.toolchain import debian
 from consort.base.toolchain.builds import cache_folder, digest, kept
 from filelock import FileLock
@@ -107,7 +107,7 @@ def kernel(machine: Machine) -> Kernel:
 
 def _fetch(machine: Machine, folder: Path) -> None:
     instead = f"copy {folder} from a machine that has the network"
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
+    with temporary_folder("fetch", folder) as scratch:
         there = Path(scratch)
         theirs = debian.Archive(machine.architecture, there / "apt", instead)
         headers = theirs.dependency(f"linux-headers-{machine.architecture}", r"linux-headers-\S+")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 from consort.base.children import finished
 from consort.base.errors import SystemFails
+from consort.base.owned import temporary_folder
 
 from consort_remote import build
 from consort_remote.source import need_folder
@@ -84,7 +84,7 @@ def netlist(top: str, parameters: dict[str, int] | None, flow: str) -> Iterator[
     """The cells that Yosys maps a block to, as its JSON, as long as the caller uses them."""
     root = need_folder("synthesising the hardware")
     python = build.tools() / "bin" / "python"
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("netlist") as folder:
         out = Path(folder) / "netlist.json"
         command = [str(python), str(root / "rtl" / "synth" / "synthesize.py"), flow, top, str(out)]
         command += [f"{name}={value}" for name, value in sorted((parameters or {}).items())]

@@ -95,6 +95,13 @@ def test_a_prepared_folder_of_choice_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("CONSORT_BOARDS", str(tmp_path / "boards"))
     (tmp_path / "boards").mkdir(mode=0o700)
     assert session.running() == []
+    # What is nobody's board stays; what a killed one left goes.
+    for file in ("mine/notes", "mine/memory/notes", "killed/memory"):
+        (tmp_path / "boards" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "boards" / file).touch()
+    (tmp_path / "boards" / "begun").mkdir()
+    assert session.running() == []
+    assert sorted(path.name for path in (tmp_path / "boards").iterdir()) == ["mine"]
     (tmp_path / "boards").chmod(0o777)
     for use in (session.running, lambda: session.named("mps2"), session.sweep):
         with pytest.raises(EnvironmentLacks, match="open to other users"):
@@ -161,7 +168,7 @@ def test_down_ends_no_process_that_has_only_the_number(
 
     folder = session.boards_folder() / "mps2"
     folder.mkdir(mode=0o700)
-    monkeypatch.setattr(session, "owned", lambda _: True)
+    monkeypatch.setattr(session, "remove_unowned", lambda _: False)
     monkeypatch.setattr(board, "STANDSTILL_S", 0.1)
     started = Process.of(sleeper.pid).started
     (folder / session.STATE_FILE).write_text(json.dumps(board_state(folder, sleeper.pid, started + 1)))
@@ -192,7 +199,7 @@ def test_a_state_of_another_form_is_no_board(
 ) -> None:
     folder = session.boards_folder() / "mps2"
     folder.mkdir(mode=0o700)
-    monkeypatch.setattr(session, "owned", lambda _: True)
+    monkeypatch.setattr(session, "remove_unowned", lambda _: False)
     (folder / session.STATE_FILE).write_text(json.dumps(board_state(folder, 1, 1, **wrong)))
     assert session.running() == []
     (folder / session.STATE_FILE).write_text("[]")

@@ -252,6 +252,25 @@ def test_a_descriptor_that_names_another_file_is_refused(tmp_path: Path) -> None
     made.close()
 
 
+def test_a_run_removes_what_killed_ones_left(tmp_path: Path) -> None:
+    made = Announcement("run-1", "name", tmp_path)
+    folder = Path(os.environ["XDG_RUNTIME_DIR"]) / "consort" / "runs"
+    (entry,) = folder.iterdir()
+    said = json.loads(entry.read_text())
+    with subprocess.Popen(["true"]) as other:
+        pass
+    dead = {"pid": other.pid, "started": 1}, {"pid": said["pid"], "started": said["started"] + 1}
+    for number, process in enumerate(dead):
+        (folder / f"dead-{number}.json").write_text(json.dumps({**said, **process}))
+    (folder / f".dead.json.{other.pid}").touch()
+    (folder / f".alive.json.{os.getpid()}").touch()
+    second = Announcement("run-2", "name", tmp_path)
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [f".alive.json.{os.getpid()}", "run-1.json", "run-2.json"]
+    made.close()
+    second.close()
+
+
 def test_which_run_is_meant(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentLacks, match="no run of yours"):
         live_run(None)

@@ -209,3 +209,21 @@ class TestOfTheTests:
     )
     def test_names(self, text: str, lines: list[int]) -> None:
         assert named(text) == lines
+
+
+def test_no_duration_is_measured_by_a_clock_that_is_set() -> None:
+    """A clock that is set an hour on or back ends no wait and prolongs none."""
+    clocks = re.compile(
+        r"time\.time\(|system_clock|high_resolution_clock|gettimeofday|CLOCK_REALTIME|CLOCK_TAI|"
+        r"sem_timedwait|_timedlock|pthread_cond_timedwait|\btime\((nullptr|NULL|0)\)"
+    )
+    found = [
+        f"{file.relative_to(ROOT)}: {match[0]}"
+        for folder in ("python", "include", "ports", "remote-memory")
+        for ending in ("py", "hpp", "cpp", "h", "c")
+        for file in sorted((ROOT / folder).rglob(f"*.{ending}"))
+        if "tests" not in file.relative_to(ROOT).parts
+        for match in clocks.finditer(file.read_text(encoding="utf-8", errors="replace"))
+    ]
+    # How old a build is, which no process waits for: files have no other clock.
+    assert found == ["python/consort/base/toolchain/builds.py: time.time("] * 2

@@ -71,7 +71,7 @@ def test_workers_keep_their_files_where_nobody_else_writes(tmp_path, monkeypatch
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with cluster.workers_here(1) as here, distributed.Client(here, set_as_default=False) as client:
         (used,) = client.run(lambda dask_worker: dask_worker.local_directory).values()
-        (private,) = tmp_path.glob("consort-sweep-*")
+        (private,) = tmp_path.glob("consort-tmp-sweep-*")
         assert Path(used).is_relative_to(private)
         assert stat.S_IMODE(private.stat().st_mode) == 0o700 and private.stat().st_uid == os.getuid()
         assert not list((tmp_path / "dask-scratch-space").iterdir())

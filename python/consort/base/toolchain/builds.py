@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from consort.base.children import tree, worked
 from consort.base.errors import EnvironmentLacks
+from consort.base.owned import temporary_folder
 from consort.base.waiting import LOOK_S, STANDSTILL_S, Standstill, stop_if_asked
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def kept(
         with _alone(entry, name):
             if _used(target):
                 return target
-            with tempfile.TemporaryDirectory(prefix=".build-", dir=entry) as scratch:
+            with temporary_folder("build", entry) as scratch:
                 built = Path(scratch) / "made" / name
                 built.parent.mkdir()
                 make(built, Path(scratch))

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import Templates
 from consort.board.generate.plan import MOST_EVENTS, Plan, one_period, ranges, refuse_regulation
 
@@ -126,22 +125,20 @@ def write_together(out: Path, files: dict[str, str]) -> list[Path]:
     """Writes all into a folder of their own first; `out` changes only when every one is written."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=".consort-", dir=out))
     except (FileExistsError, NotADirectoryError) as error:
         raise BadInput("is no folder", file=out) from error
     except OSError as error:
         raise _cannot(out, error) from error
     try:
-        for name, text in files.items():
-            if (out / name).is_dir():
-                raise BadInput("is a folder, and a file has to be written there", file=out / name)
-            (fresh / name).write_text(text, encoding="utf-8")
-        for name in files:
-            (fresh / name).replace(out / name)
+        with temporary_folder("files", out) as fresh:
+            for name, text in files.items():
+                if (out / name).is_dir():
+                    raise BadInput("is a folder, and a file has to be written there", file=out / name)
+                (fresh / name).write_text(text, encoding="utf-8")
+            for name in files:
+                (fresh / name).replace(out / name)
     except OSError as error:
         raise _cannot(out, error) from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
     return [out / name for name in files]
 
 

@@ -8,7 +8,6 @@ left out.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput
+from consort.base.owned import temporary_folder
 from consort.base.waiting import Progress
 from consort.model import System
 from consort.model.channel import STAND_IN
@@ -210,7 +210,7 @@ def _observed(
     words = "alone" if condition == "alone" else "under interference"
     repetitions = []
     for number in range(1, REPETITIONS + 1):
-        with tempfile.TemporaryDirectory(prefix=".profile-", dir=root) as folder:
+        with temporary_folder("profile", root) as folder:
             parts = record_configuration(
                 prepared,
                 "local-off" if condition == "alone" else "local-on",
