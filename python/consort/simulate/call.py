@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -33,10 +33,11 @@ from consort.simulate.modes import (
     simulate_modes_with_chains,
 )
 from consort.simulate.outcome import InMode, Outcome, above_bounds, excesses_of, unseen_of
-from consort.simulate.record import record, record_modes
+from consort.simulate.record import Rows, record, record_modes
 
 F = TypeVar("F")
 C = TypeVar("C")
+R = TypeVar("R")
 
 # A job of a recorded run takes about 200 bytes while it is written.
 RECORDED_JOBS = 20_000_000
@@ -134,14 +135,17 @@ def simulated(system: System | Plan, options: Options, report: Report | None = N
     _check([planned], options)
     bounds = analyze_system(planned, waiting=options.master_waits, serving=options.worker_serves)
     given: dict[str, Any] = {"choice": options.execution, "report": report}
-    found, chains, one, run = _runs(
+
+    made = _runs(
         options,
         lambda: simulate_with_chains(prepared, options.duration, options.seed, runs=options.runs, **given),
         worst_seed,
         lambda seed: engine.simulate(prepared, options.duration, seed, trace=True, **given),
         measure_chains,
-        lambda one, several: record(one, bounds, all_runs=several, **_recording(system, options)),
+        _figures_and_rows,
+        lambda one, rows, several: record(one, rows, bounds, all_runs=several, **_recording(system, options)),
     )
+    found, chains, rows, run = made
     excesses = above_bounds(prepared, bounds, found, options.execution)
     return Outcome(
         [InMode("", found, chains, bounds, excesses)],
@@ -150,9 +154,13 @@ def simulated(system: System | Plan, options: Options, report: Report | None = N
         found.runs,
         lacking_figures(planned, bounds),
         unseen_of(found, chains),
-        recorded=one,
+        recorded=rows,
         run=run,
     )
+
+
+def _figures_and_rows(one: Simulation) -> tuple[Simulation, Rows]:
+    return replace(one, jobs=None, slices=None), Rows.of(one)
 
 
 def _with_changes(system: System, options: Options, report: Report | None) -> Outcome:
@@ -171,7 +179,8 @@ def _with_changes(system: System, options: Options, report: Report | None) -> Ou
         worst_seed_of_modes,
         lambda seed: simulate_modes(prepared, bounds, options.duration, seed, trace=True, **given),
         chains_of_modes,
-        lambda one, several: record_modes(one, bounds, all_runs=several, **_recording(system, options)),
+        lambda one: (one, one),
+        lambda _, one, several: record_modes(one, bounds, all_runs=several, **_recording(system, options)),
     )
     modes = [
         InMode(mode, of, chains.get(mode, {}), bounds.modes[mode], excesses_of(bounds.modes[mode], of))
@@ -201,17 +210,24 @@ def _runs(
     worst: Callable[[F, C], int],
     single: Callable[[int], F],
     measured: Callable[[F], C],
-    recorded: Callable[[F, F | None], Run],
-) -> tuple[F, C, F | None, Run | None]:
-    """All runs taken together, their chains, and the one of them that is recorded: the worst of several."""
+    kept: Callable[[F], tuple[F, R]],
+    recorded: Callable[[F, R, F | None], Run],
+) -> tuple[F, C, R | None, Run | None]:
+    """All runs taken together, their chains, and the rows of the one that is recorded: the worst of several.
+
+    `kept`: the figures of a run, and its rows in the form of a record. The engine's own rows end there: to
+    judge and to write a record takes as much memory again.
+    """
     if options.record and options.runs == 1:
         one = single(options.seed)
-        return one, measured(one), one, recorded(one, None)
+        chains = measured(one)
+        one, rows = kept(one)
+        return one, chains, rows, recorded(one, rows, None)
     found, chains = several()
     if not options.record:
         return found, chains, None, None
-    one = single(worst(found, chains))
-    return found, chains, one, recorded(one, found)
+    one, rows = kept(single(worst(found, chains)))
+    return found, chains, rows, recorded(one, rows, found)
 
 
 def _recording(system: System | Plan, options: Options) -> dict[str, Any]:

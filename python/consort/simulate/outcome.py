@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from consort.analysis.lacking import named, remedies
 from consort.analysis.result import Bound
@@ -18,6 +18,9 @@ from consort.record.ran import SLICES
 from consort.simulate.build import Prepared
 from consort.simulate.chains import ChainFigures, Chains
 from consort.simulate.engine import Choice, Simulation, TaskFigures, simulate
+
+if TYPE_CHECKING:
+    from consort.simulate.record import Rows
 
 # A schedule longer than this says no more to a reader.
 _LINES = 40
@@ -192,8 +195,8 @@ class Outcome:
     """Sentences on tasks, chains and requests of which nothing was seen."""
     changes: Sequence[Change] | None = None
     """Changes of mode, of several runs the slowest of each kind; None: the system changes no mode."""
-    recorded: Simulation | None = None
-    """The one run that was recorded, with its jobs, of a system that changes no mode."""
+    recorded: Rows | None = None
+    """Those of the one run that was recorded, of a system that changes no mode."""
     run: Run | None = None
 
     @property

@@ -67,6 +67,7 @@ def fail_for_misses(writer: RunWriter, simulation: Counted, all_runs: Counted | 
 
 def record(
     simulation: Simulation,
+    rows: Rows,
     bounds: Iterable[Bound],
     *,
     name: str,
@@ -75,12 +76,12 @@ def record(
     diagram: str | None = None,
     all_runs: Simulation | None = None,
 ) -> Run:
-    """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
+    """Writes the run folder of a run and its rows; `all_runs` are those that it was chosen from."""
     plan, bounds = simulation.prepared.plan, list(bounds)
     file = plan.file
     pages = pages_of(len(simulation.figures))
     with RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer:
-        raw = recording_of(Rows.of(simulation), simulation.stopped)
+        raw = recording_of(rows, simulation.stopped)
         verdict = judge(raw, Bounds.of(bounds, lacking=lacking_figures(plan, bounds)))
         title = f"simulated, seed {simulation.seed}"
         writer.add_configuration(KEY, title, raw, verdict=verdict)
@@ -261,31 +262,36 @@ def _number_on(operations: NDArray[np.void], before: NDArray[np.uint64]) -> NDAr
     return written
 
 
-def write_csv(simulation: Simulation, folder: Path) -> list[Path]:
+def write_csv(rows: Rows, folder: Path) -> list[Path]:
     """Writes jobs.csv and slices.csv into a folder, which is made."""
-    assert simulation.jobs is not None and simulation.slices is not None
     folder.mkdir(parents=True, exist_ok=True)
-    names, cores = np.array(simulation.prepared.tasks), np.array(simulation.prepared.cores)
-    jobs = simulation.jobs[np.lexsort((simulation.jobs["task"], simulation.jobs["release"]))]
-    core_of = np.array([simulation.prepared.plan.tasks[n].computed_on for n in simulation.prepared.tasks])
+    ran = Ran.of(rows.plan, rows.config)
+    names, cores = np.array(ran.task_names), np.array(ran.core_names)
+    core_of = np.array([task.computed_on for task in ran.tasks])
+    jobs, slices = rows.jobs, rows.slices
     columns = {"task": pa.array(names[jobs["task"]]), "core": pa.array(core_of[jobs["task"]])}
     columns["job"] = pa.array(jobs["seq"])
-    for field in (*TIMES, "compute"):
-        values = np.ascontiguousarray(jobs[field])
-        columns[f"{field}_ps"] = pa.array(values, mask=values == ABSENT)
+    for field in TIMES:
+        columns[f"{field}_ps"] = pa.array(_instants(jobs[field]), mask=jobs[field] == 0)
+    compute = jobs["compute"].view(np.int64)
+    columns["compute_ps"] = pa.array(compute, mask=compute == ABSENT)
     columns["status"] = pa.array(jobs["status"])
     columns["preemptions"] = pa.array(jobs["preemptions"])
-    slices = simulation.slices[np.argsort(simulation.slices["begin"], kind="stable")]
     stretches = {
-        "begin_ps": pa.array(np.ascontiguousarray(slices["begin"])),
-        "end_ps": pa.array(np.ascontiguousarray(slices["end"])),
+        "begin_ps": pa.array(_instants(slices["begin"])),
+        "end_ps": pa.array(_instants(slices["end"])),
         "core": pa.array(cores[slices["core"]]),
         "doing": pa.array(np.array(SLICES)[slices["doing"]]),
         "task": pa.array(names[slices["task"]]),
-        "job": pa.array(np.ascontiguousarray(slices["seq"])),
+        "job": pa.array(slices["seq"]),
     }
     files = []
     for name, table in (("jobs", columns), ("slices", stretches)):
         files.append(folder / f"{name}.csv")
         pyarrow.csv.write_csv(pa.table(table), files[-1])
     return files
+
+
+def _instants(ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Ticks of a recording as times of its simulation [ps]."""
+    return ticks.view(np.int64) - FIRST_TICK
