@@ -246,8 +246,9 @@ def _write_no_more() -> None:
 def main(args: list[str] | None = None) -> Any:
     """Entry point of the `consort` command; ends the process with the documented exit status."""
     # Nearly all objects of a large system stay to the command's end: frequent searches for the others took a
-    # quarter of its time.
-    gc.set_threshold(200_000, 50)
+    # quarter of its time, and one at the end is of no use.
+    gc.set_threshold(1_000_000, 50)
+    atexit.register(gc.freeze)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         # Names, and the letters of units, that the terminal's encoding does not have.
         sys.stdout.reconfigure(errors="backslashreplace")
