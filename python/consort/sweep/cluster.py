@@ -12,6 +12,7 @@ import logging
 import os
 import queue
 import re
+import resource
 import signal
 import threading
 import time
@@ -56,6 +57,8 @@ SETTINGS: dict[str, Any] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
+# Descriptors of a client, its scheduler and the nannies, and for each worker: seen were 22 and 11.
+FILES, FILES_OF_A_WORKER = 48, 16
 AGAIN = "what is finished is kept: the same command goes on from there"
 
 
@@ -258,18 +261,36 @@ def _quiet() -> None:
 def workers_here(count: int | None = None) -> Iterator[Any]:
     """A scheduler and workers of this machine, one for each processor if nothing else is said."""
     _quiet()
+    number = count or len(os.sched_getaffinity(0))
+    _allow_files(FILES + FILES_OF_A_WORKER * number, number)
     # Signals ignored while they start stay so in the workers; one that is started again runs `dask_setup`.
     main = threading.current_thread() is threading.main_thread()
     # Dask keeps what workers write and read in a folder that anybody may have made before.
     with temporary_folder("sweep") as scratch:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
         try:
-            cluster = _started(count or len(os.sched_getaffinity(0)), str(scratch))
+            cluster = _started(number, str(scratch))
         finally:
             if main:
                 signal.signal(signal.SIGINT, before)
         with cluster:
             yield cluster
+
+
+def _allow_files(needed: int, workers: int) -> None:
+    """Raises the limit of open files so far, or says what it is.
+
+    Dask tries a connection that finds no descriptor for minutes, and again.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise EnvironmentLacks(
+            f"{workers} worker processes need {needed} open files, and {hard} are allowed",
+            "give fewer (--workers N, or 0 for none), or raise the limit of open files (ulimit -n)",
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def _started(count: int, scratch: str) -> Any:

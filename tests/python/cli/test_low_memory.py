@@ -154,11 +154,13 @@ def test_a_command_that_needs_no_working_folder_works_without(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
 
 
-def test_few_open_files(tmp_path: Path) -> None:
-    """What libraries' finalizers say when they lack files is not shown."""
+@pytest.mark.parametrize("most", [12, 14, 18, 28, 63])
+def test_few_open_files(tmp_path: Path, most: int) -> None:
+    """What libraries' finalizers say when they lack files is not shown, and Dask's time-outs are not waited
+    for."""
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     done = subprocess.run(
         [str(CONSORT), "sweep", str(FIGURE), "--out", str(tmp_path / "out"), "--workers", "1"],
@@ -170,3 +172,18 @@ def test_few_open_files(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
     assert done.stderr.startswith("consort: ") and len(done.stderr.splitlines()) == 1, done.stderr
     assert done.stderr.rstrip().endswith("(ulimit -n)")
+    needed = "1 worker processes need 64 open files" in done.stderr
+    assert needed or most < 20, "Dask is not begun with fewer than it needs"
+
+
+def test_a_soft_limit_of_open_files_is_raised() -> None:
+    ask = (
+        "import resource; from consort.sweep.cluster import _allow_files; _allow_files(64, 1);"
+        " print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (40, 100))
+
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, preexec_fn=limit)
+    assert said.stdout == "(64, 100)\n", said.stderr
