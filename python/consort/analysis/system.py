@@ -55,7 +55,7 @@ def analyze_system(
     says, is what a master's core does while an offloaded job is away: run other tasks (`sleep`), or keep
     looking for the answer (`spin`); `serving` likewise which request a worker serves.
     """
-    plan = plan_of(subject_of(subject))
+    plan = plan_of(subject_of(subject, "subject"))
     if waiting is not None:
         waiting = arguments.one_of("waiting", waiting, get_args(Wait))
     if serving is not None:

@@ -23,7 +23,10 @@ T = TypeVar("T")
 
 
 def _kind(value: object) -> str:
-    return f"{value!r} ({type(value).__name__})"
+    shown = repr(value)
+    # All of a description is no help in a message.
+    shown = shown if len(shown) <= 80 else f"{shown[:80]}…"
+    return f"{shown} ({type(value).__name__})"
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:

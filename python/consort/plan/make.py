@@ -112,9 +112,9 @@ def _in_modes(
     return ModePlans(in_all_modes(system, base, modes), modes), problems
 
 
-def subject_of(subject: System | Plan) -> System | Plan:
+def subject_of(subject: System | Plan, name: str = "system") -> System | Plan:
     """The subject of a public function's analysis or simulation; `BadInput` if it is neither."""
-    arguments.instance("system", subject, (System, Plan), "consort.load(path) makes a system")
+    arguments.instance(name, subject, (System, Plan), "consort.load(path) makes a system")
     return subject
 
 

@@ -264,6 +264,8 @@ def load_run(which: str | os.PathLike[str], root: str | os.PathLike[str] | None 
     """A run by its folder, its id, a prefix of its id that only it has, or `latest`."""
     folder = arguments.path("root", root) or default_root()
     text = str(arguments.given_path("which", which))
+    if which == "":
+        raise BadInput("an empty text names no run; `consort runs` lists them", field="which")
     if not isinstance(which, str) or "/" in text or (Path(text) / RUN_FILE).is_file():
         return open_run(Path(which))
     runs = list_runs(folder)
