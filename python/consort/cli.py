@@ -14,6 +14,7 @@ import io
 import os
 import resource
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -172,6 +173,20 @@ def lacks_memory(error: BaseException | None) -> bool:
     return False
 
 
+NO_THREADS = "no more threads can be started; raise the limit of processes (ulimit -u), or end others"
+
+
+def threads_start() -> bool:
+    """True if this process may start one more thread."""
+    try:
+        thread = threading.Thread(target=int)
+        thread.start()
+    except RuntimeError:
+        return False
+    thread.join()
+    return True
+
+
 def address_space() -> int | None:
     """The memory that this process may map [bytes]; None if there is no limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -262,6 +277,9 @@ def main(args: list[str] | None = None) -> Any:
             click.echo(error.ctx.command.epilog, err=True)
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
+        # A library that gets no threads sends this process the signal of an interrupt.
+        if not threads_start():
+            _end_for_lack(NO_THREADS)
         click.echo("consort: interrupted", err=True)
         sys.exit(130)
     except ConsortError as error:
@@ -283,6 +301,8 @@ def main(args: list[str] | None = None) -> Any:
             sys.exit(BadInput.exit_status)
         if isinstance(error, FileNotFoundError) and _folder_is_gone():
             _end_for_lack(_GONE)
+        if not threads_start():
+            _end_for_lack(NO_THREADS)
         if not lacks_memory(error):
             lack = lack_behind(error)
             if lack is None:

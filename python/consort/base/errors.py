@@ -113,6 +113,8 @@ MACHINES = {
 # Beside them those that another folder avoids, where the user named none.
 LACKING = MACHINES | {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
 _REMEDIES = {
+    errno.EAGAIN: "raise the limit of processes (ulimit -u), or end other programs",
+    errno.ENOMEM: "end other programs, or raise the limit of memory (ulimit -v)",
     errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "raise the system's limit of open files (sysctl fs.file-max)",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -55,6 +56,36 @@ def test_the_others_ask_for_theirs(name: str, mib: int) -> None:
 def test_what_they_ask_for_is_enough(arguments: tuple[str, ...]) -> None:
     done = limited(LEAST >> 20, *arguments)
     assert done.returncode == (2 if arguments == ("board",) else 0), done.stderr  # `board` prints its help
+
+
+SWEEP = ("sweep", str(FIGURE), "--workers", "1", "--out", "{new}")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize(
+    "arguments", [("check", "--compile", str(SERVO)), ("simulate", str(SERVO), "--root", "{new}"), SWEEP]
+)
+def test_few_processes_and_threads(tmp_path: Path, arguments: tuple[str, ...], most: int) -> None:
+    """The library of linear algebra interrupts a process that gets no threads."""
+    # What a folder allows is asked of the real user.
+    tmp_path.chmod(0o777)
+    words = [word.format(new="new") for word in arguments]
+    # Root has no limit of processes; this is root's files and nobody's limit.
+    nobody = ["setpriv", "--ruid", "65534", "--euid", "0", "--bounding-set=-sys_resource,-sys_admin"]
+    done = subprocess.run(
+        [*nobody, "prlimit", f"--nproc={most}", str(CONSORT), *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, "CONSORT_CACHE": str(tmp_path / "cache")},
+        cwd=tmp_path,
+    )
+    # Programs of nobody's may have used up what there is, and a machine of one processor needs fewer.
+    assert done.returncode in (0, 3), done.stderr
+    assert "Traceback" not in done.stderr and "interrupted" not in done.stderr
+    if most == 1 and done.returncode:
+        assert "(ulimit -u)" in done.stderr
 
 
 def test_what_is_a_lack_of_memory() -> None:
