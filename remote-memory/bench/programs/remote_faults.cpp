@@ -3,7 +3,8 @@
 // The pager's time for a fault, and the least that the kernel lets it take: the two in turn, in blocks, so
 // that the machine disturbs both alike. Prints one JSON object.
 //
-// Floors: a bare handler of SIGBUS that does one UFFDIO_COPY and nothing else, no checksum, no eviction; the
+// Floors: a bare handler of SIGBUS that does one UFFDIO_COPY and nothing else, no checksum, no eviction, for
+// reads, and for writes, at which the kernel zeroes a page before it finds that the fault is not its own; the
 // same with 64 pages a fault, and with one of 2 MiB, where the machine has huge pages reserved; one that maps
 // 64 shared pages by UFFDIO_CONTINUE; and a TCP round trip of 48 bytes there and a page back, both sides
 // spinning.
@@ -308,6 +309,8 @@ int run(int argc, char** argv) {
             note("fault", touch(ours.base(), order));
             row["fault_evicted"] = ours.evicted();
         }
+        note("floor_write_fault",
+             with_bare(source.get(), 1, [&](std::byte* base) { return touch(base, order, true); }));
         {
             Prepared ours(path, key, set_bytes / 4, 1);
             // Each fault brings a page that will have to be written home, while another one is.
