@@ -39,7 +39,7 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
 
 
 def test_it_runs_the_program_of_the_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = json.dumps({"rounds": [ROW]})
+    rows = json.dumps({"rounds": [ROW], "no_huge_pages": "none are reserved"})
     program(tmp_path, monkeypatch, f'[ "$#" -eq 1 ] && [ "$1" -eq 3 ] && echo \'{rows}\'')
     done = remote.run(Options("remote", quick=True, command=["consort", "bench", "remote", "--quick"]))
     found = {each["name"]: (each["value"], each["met"]) for each in done.goals}
