@@ -118,8 +118,14 @@ class System(Sourced):
         return self._document
 
     @property
+    def _known_platform(self) -> Platform | None:
+        """`_platform`, asked for thousands of times: pydantic's own access is many times as slow."""
+        private = self.__pydantic_private__
+        return None if private is None else private["_platform"]
+
+    @property
     def platform_description(self) -> Platform:
-        platform = self._platform
+        platform = self._known_platform
         assert platform is not None, "only a system read by load_system has a platform"
         return platform
 
@@ -171,7 +177,7 @@ class System(Sourced):
 
     def known_core(self, name: str) -> Core | None:
         """A core of the platform; None where there is none of the name, or no platform."""
-        platform = self._platform
+        platform = self._known_platform
         return None if platform is None else platform.known_core(name)
 
     @cached_property

@@ -197,9 +197,20 @@ def cost_on(cost: Any, processor: str, execution: str) -> Figure[Any] | None:
     """The figure that a `Time` or `JobEnergy` has for a kind of processor and a way of executing."""
     if isinstance(cost, dict):
         cost = cost.get(processor)
-    if isinstance(cost, TimeByExecution | EnergyByExecution):
+    if _is_by_execution(cost.__class__):
         cost = getattr(cost, execution.replace("-", "_"))
-    return cost if isinstance(cost, Figure) else None
+    return cost if _is_figure(cost.__class__) else None
+
+
+# To ask a type once is far quicker than `isinstance` of each value, which asks pydantic's metaclass.
+@cache
+def _is_by_execution(kind: type) -> bool:
+    return issubclass(kind, TimeByExecution | EnergyByExecution)
+
+
+@cache
+def _is_figure(kind: type) -> bool:
+    return issubclass(kind, Figure)
 
 
 def figures_of(cost: Any, place: Location) -> Iterator[tuple[Location, Figure[Any]]]:
@@ -247,14 +258,16 @@ def sourced_in(part: object) -> list[tuple[str, Sourced, Provenance | None]]:
     found: list[tuple[str, Sourced, Provenance | None]] = []
 
     def take(inside: object, place: str, source: Provenance | None) -> None:
-        if isinstance(inside, Sourced):
+        kind: Any = type(inside)
+        if _is_sourced(kind):
+            assert isinstance(inside, Sourced)
             source = inside.provenance or source
             found.append((place, inside, source))
         if isinstance(inside, dict):
             for key, value in inside.items():
                 take(value, _joined(place, key), source)
-        elif isinstance(inside, BaseModel):
-            for name, key in _parts_of(type(inside)):
+        else:
+            for name, key in _parts_of(kind):
                 if value := getattr(inside, name):
                     take(value, _joined(place, key), source)
 
@@ -267,9 +280,14 @@ def _joined(place: str, key: str) -> str:
 
 
 @cache
-def _parts_of(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+def _is_sourced(kind: type) -> bool:
+    return issubclass(kind, Sourced)
+
+
+@cache
+def _parts_of(kind: type) -> tuple[tuple[str, str], ...]:
     """The fields of a part of a model that can have parts with sources, and how a description spells them."""
-    if issubclass(kind, Figure):
+    if issubclass(kind, Figure) or not issubclass(kind, BaseModel):
         return ()
     fields = kind.model_fields.items()
     return tuple(
