@@ -72,7 +72,7 @@ const char* channel_name(std::uint32_t kind) {
 nb::dict object_dict(const consort::Region<>& region, const consort::ObjectEntry& entry) {
     nb::dict object;
     const auto name = consort::detail::entry_name(entry);
-    // Bytes that are no UTF-8 are shown, not trusted.
+    // Bytes that are not UTF-8 are shown, not trusted.
     object["name"] = nb::steal<nb::str>(
         PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "backslashreplace"));
     object["kind"] = channel_name(entry.kind);

@@ -43,7 +43,7 @@ def for_each(
             for number, (_, values) in enumerate(listed):
                 try:
                     test(*self, **fixtures, **dict(zip(names, values, strict=True)))
-                # The exceptions of pytest.fail and pytest.raises are no Exception.
+                # The exceptions of pytest.fail and pytest.raises are not Exceptions.
                 except (Exception, pytest.fail.Exception) as error:
                     error.add_note(f"in the case {name(number)}")
                     failed.append((name(number), error))

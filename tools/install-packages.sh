@@ -40,7 +40,7 @@ done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ ! -e /etc/debian_version ]; then
-    echo "missing here, and this is no Debian to install them on: ${missing[*]}" >&2
+    echo "missing here, and this is not a Debian system to install them on: ${missing[*]}" >&2
     exit 3
 fi
 sudo=""

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: loop --cpu N --priority N --period-ns N --jobs N\n");
         return 2;
     }
-    // Its preparation is no part of the loop: the same as that of the executive's threads.
+    // Its preparation is not part of the loop: the same as that of the executive's threads.
     consort::linux_port::RealtimeOptions options;
     options.cpu = given.cpu;
     options.priority = given.priority;

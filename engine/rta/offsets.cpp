@@ -138,7 +138,7 @@ class Window {
 Time longest_window(const TaskSet& set, const std::vector<bool>& counted, Time blocking,
                     const Search& search) {
     Time length = add(blocking, 1);
-    // At a load next to 1 it is no help, however many are taken.
+    // At a load next to 1 they do not help, however many are taken.
     constexpr Time most_steps = 1'000;
     for (Time step = 0; step < std::min(search.steps, most_steps); ++step) {
         Time next = blocking;

@@ -21,7 +21,7 @@ struct TaskSet {
     const Time* t = nullptr;  // period or least inter-arrival time, >= 1
     const Time* d = nullptr;  // relative deadline, >= 1; may exceed t; read by EDF and by verdicts only
     const Time* j = nullptr;  // release jitter, >= 0; null: none
-    const Time* b = nullptr;  // blocking by whatever is no task of this set, >= 0; null: none
+    const Time* b = nullptr;  // blocking by whatever is not a task of this set, >= 0; null: none
     // Not descending; tasks of one level may be served in any order among themselves. Null: task i has level
     // i.
     const Time* level = nullptr;

@@ -138,7 +138,7 @@ class Division {
                     {length, 0, false, true, true, ceilings_[section.resource], section.resource, inherits});
             }
         }
-        // `away` is the instant of what is no section at which one begins, until the job is cut.
+        // `away` is the instant of what is not a section at which one begins, until the job is cut.
         for (std::size_t n = 0; n < cuts_.size(); ++n) {
             cuts_[n].away = draw(n)(settings_.arrival, Choice::split, job, 0, rest);
         }

@@ -87,7 +87,7 @@ class Peers:
                 os.write(self._line, noise + MARK + angle + crc16(angle))
             with contextlib.suppress(BlockingIOError, ConnectionRefusedError):
                 self._panel.sendto(struct.pack("<fI", WISHED, number), ("127.0.0.1", self._port))
-                # A datagram of another size is no wish.
+                # A datagram of another size is not a wish.
                 self._panel.sendto(b"short", ("127.0.0.1", self._port))
             with contextlib.suppress(BlockingIOError):
                 self._taken += os.read(self._line, 4096)

@@ -53,7 +53,7 @@ int connect_tcp(const std::string& server) {
         host = host.substr(1, host.size() - 2);
     }
     if (colon == std::string::npos || host.empty()) {
-        throw std::invalid_argument("'" + server + "' is no HOST:PORT");
+        throw std::invalid_argument("'" + server + "' is not HOST:PORT");
     }
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;

@@ -34,7 +34,7 @@ CONSORT_EXPORT void free(void* block) {
         const std::size_t bytes = length_of(*area, block);
         if (bytes == 0) {
             static std::atomic_flag said;
-            say_once(said, "consort remote: free() of what is no allocation\n");
+            say_once(said, "consort remote: free() of something that is not an allocation\n");
             std::abort();
         }
         release_block(*area, block, bytes);

@@ -83,8 +83,8 @@ void remove(std::size_t place, Area& area) {
 }
 
 // Blocks that stayed when their segment was detached have been freed since: the place is for another segment,
-// and the addresses are the program's. A thread that frees a block touches its memory no more once it is no
-// block.
+// and the addresses are the program's. A thread that frees a block touches its memory no more once it is not
+// a block.
 void forget_empty() {
     areas.each([](std::size_t place, Area& each) {
         {

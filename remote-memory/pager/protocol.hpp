@@ -136,7 +136,7 @@ enum class Outcome : std::uint8_t {
     stalled,        // nothing came within the patience
     refused,        // the server refused, see Refusal
     corrupted,      // a page's CRC is not the one it was stored with
-    malformed,      // what came is no message of this protocol, or one that was not asked for
+    malformed,      // what came is not a message of this protocol, or one that was not asked for
     out_of_memory,  // of this machine
     forked          // the access is of a child after fork()
 };

@@ -208,7 +208,7 @@ int Server::listen_tcp() {
     const std::string& text = options_.listen;
     const auto colon = text.rfind(':');
     if (colon == std::string::npos || colon == 0) {
-        throw std::invalid_argument("'" + text + "' is no HOST:PORT");
+        throw std::invalid_argument("'" + text + "' is not HOST:PORT");
     }
     std::string host = text.substr(0, colon);
     if (host.size() > 2 && host.front() == '[' && host.back() == ']') {

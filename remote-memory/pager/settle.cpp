@@ -97,7 +97,7 @@ bool Pager::bring_to_stay(std::uint32_t page, std::uint32_t end) noexcept {
         if (fill(run, homed, false) != Outcome::good) {
             return false;
         }
-        // Nobody waited for them: they are no faults.
+        // Nobody waited for them: they are not faults.
         counted_.prefetched.fetch_add(run.count, relaxed);
         return true;
     }

@@ -43,7 +43,7 @@ std::vector<std::uint32_t> read_pages(const std::string& text, std::uint32_t lim
         }
         if (error != std::errc{} || at != end || count == 0 || first >= limit || count > limit - first) {
             throw std::invalid_argument("working set, line " + std::to_string(number) + ": '" + line +
-                                        "' is no page, or FIRST+COUNT, below " + std::to_string(limit));
+                                        "' is not a page, or FIRST+COUNT, below " + std::to_string(limit));
         }
         for (std::uint32_t i = 0; i < count; ++i) {
             pages.push_back(first + i);

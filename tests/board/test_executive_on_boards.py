@@ -203,5 +203,5 @@ def test_a_time_between_ticks_is_refused(tmp_path: Path) -> None:
     where = placement(load_system(file))
     made, side = where.plan, where.played["m4-0"]
     clock = Clock("m4-0", side.title, side.hertz, untimed=False)
-    with pytest.raises(BadInput, match=r"tasks\.fast\.period: the time is no whole number of ticks"):
+    with pytest.raises(BadInput, match=r"tasks\.fast\.period: the time is not a whole number of ticks"):
         clock.ticks(made, made.tasks["fast"], "period", made.tasks["fast"].period_ps)

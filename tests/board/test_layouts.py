@@ -76,14 +76,14 @@ def test_a_struct_reads_as_the_compiler_wrote_it(compiler: str, tmp_path: Path) 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     layouts = Layouts(image_of(tmp_path, "g++", "-g"))
     for name, why in (
-        ("Missing", "is no type that the image uses"),
-        ("Kind", "is no struct"),
+        ("Missing", "is not a type that the image uses"),
+        ("Kind", "is not a struct"),
         ("Twice", "may be each of one::Twice, other::Twice"),
         ("Pointing", "of a kind that the host does not read"),
     ):
         with pytest.raises(BadInput, match=why):
             layouts.struct(name)
-    with pytest.raises(BadInput, match="is no enumeration"):
+    with pytest.raises(BadInput, match="is not an enumeration"):
         layouts.enumerators("Row")
     with pytest.raises(BadInput, match="has no constant most"):
         layouts.constant("Row", "most")

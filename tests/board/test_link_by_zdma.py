@@ -13,7 +13,7 @@ from effort import PATIENCE
 TESTS = ROOT / "tests" / "board"
 INCLUDES = f"-I{TESTS}"
 RING = 0x100000
-# A control block that is no core's.
+# A control block that is not a core's.
 HOST = 5
 
 

@@ -121,7 +121,7 @@ def test_what_the_subsystem_counts_is_said(whole, what: str):
     [
         ("capacity: 4, min_interarrival: 60ms", "capacity: 3, min_interarrival: 60ms", "In has 304 bytes"),
         ("flow: 17", "flow: 16", "another size or min_interarrival"),
-        ("flow: 16", "flow: wheel", "no flow that the kernel can compare"),
+        ("flow: 16", "flow: wheel", "not a flow that the kernel can compare"),
     ],
 )
 def test_messages_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, why: str):

@@ -60,7 +60,7 @@ def run(tasks: list[Given], *faults: Fault, until: int = 30_000) -> KernelResult
 
 
 def kinds(result: KernelResult) -> dict[str, int]:
-    """Counts of events that are no job's ordinary life."""
+    """Counts of events that are not a job's ordinary life."""
     ordinary = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
     names = [result.kinds[k] for k in result.events["kind"]]
     return {k: names.count(k) for k in dict.fromkeys(names) if k not in ordinary}

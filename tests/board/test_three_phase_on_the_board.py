@@ -267,7 +267,7 @@ def test_what_is_generated_is_what_runs(system: System, tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (("slot: 100us", "slot: 100.0005us"), r"scheduling.app-0.slot: .* is no whole number of ticks"),
+        (("slot: 100us", "slot: 100.0005us"), r"scheduling.app-0.slot: .* is not a whole number of ticks"),
         (("slot: 100us", "slot: auto"), r"scheduling.app-0.slot: .* leaves [0-9.]+ us of its slot"),
     ],
 )

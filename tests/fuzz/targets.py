@@ -207,7 +207,7 @@ def tried(target: Target, data: bytes, folder: Path) -> bool:
         target.use(data, folder)
     except ConsortError as error:
         assert str(error), "a refusal says why"
-        assert len(str(error)) < 1_000_000, "a refusal is no copy of its input"
+        assert len(str(error)) < 1_000_000, "a refusal is not a copy of its input"
         return False
     return True
 

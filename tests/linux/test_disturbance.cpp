@@ -95,7 +95,7 @@ TEST(GapDetector, NamesAStopOfARealThread) {
     }
     int status = 0;
     std::uint64_t lasted = 0;
-    // A stop may fall into the detector's own system calls, where it is no gap: then once more.
+    // A stop may fall into the detector's own system calls, where it is not a gap: then once more.
     for (int attempt = 0; attempt < 20 && (attempt == 0 || shared->longest_stop.load() < lasted); ++attempt) {
         ::kill(child, SIGSTOP);
         ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
@@ -296,7 +296,7 @@ TEST(ThreadWatch, NamesALateWakeUp) {
     EXPECT_EQ(watched.last.time, due + late);
 }
 
-// A time between two looks at the clock that is longer than any pair of looks: from a sleep on it is no gap.
+// A time between two looks at the clock, longer than any pair of looks: after a sleep it is not a gap.
 TEST(ThreadWatch, NamesAGapWhileItSpins) {
     Watched watched;
     consort::app::RingWriter writer(*watched.ring);
@@ -313,7 +313,7 @@ TEST(ThreadWatch, NamesAGapWhileItSpins) {
     EXPECT_GE(watched.last.value, lasted);
     watch.spins(Clock::now(), false);
     watch.look(2, Clock::now() - lasted);
-    EXPECT_EQ(watched.drained(), 0) << "a job between two waits is no gap";
+    EXPECT_EQ(watched.drained(), 0) << "a job between two waits is not a gap";
 }
 
 // A gap between two looks in which no interrupt came is the hypervisor's (here: the thread's own work plays

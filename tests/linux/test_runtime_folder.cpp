@@ -58,17 +58,17 @@ TEST_F(RuntimeFolder, IsNoLink) {
     fs::create_directory(base / "elsewhere");
     fs::permissions(base / "elsewhere", fs::perms::owner_all);
     fs::create_directory_symlink(base / "elsewhere", base / "consort");
-    EXPECT_NE(refusal().find("no folder but a link"), std::string::npos) << refusal();
+    EXPECT_NE(refusal().find("not a folder but a link"), std::string::npos) << refusal();
     fs::remove(base / "consort");
     runtime_folder("boards");
     fs::create_directory_symlink(base / "elsewhere", base / "consort" / "remote");
-    EXPECT_NE(refusal().find("no folder but a link"), std::string::npos) << refusal();
+    EXPECT_NE(refusal().find("not a folder but a link"), std::string::npos) << refusal();
     EXPECT_TRUE(fs::is_empty(base / "elsewhere"));
 }
 
 TEST_F(RuntimeFolder, IsNoFile) {
     std::ofstream(base / "consort") << "";
-    EXPECT_NE(refusal().find("no folder but a file"), std::string::npos) << refusal();
+    EXPECT_NE(refusal().find("not a folder but a file"), std::string::npos) << refusal();
 }
 
 TEST_F(RuntimeFolder, IsClosedToOthers) {
@@ -109,7 +109,7 @@ TEST_F(RuntimeFolder, CannotBeReplaced) {
 
 TEST_F(RuntimeFolder, IsAbsolute) {
     ::setenv("XDG_RUNTIME_DIR", "relative", 1);
-    EXPECT_NE(refusal().find("no absolute path"), std::string::npos);
+    EXPECT_NE(refusal().find("not an absolute path"), std::string::npos);
     ::setenv("XDG_RUNTIME_DIR", "/nonexistent/runtime", 1);
     EXPECT_NE(refusal(), "");
 }

@@ -48,7 +48,7 @@ TEST(StandIn, IsNeverLongerThanItsTimeOnAnyProcessor) {
     for (const std::uint64_t reading : {2U, 50U, 300U, 700U, 5'000U, 40'000U}) {
         for (const std::uint64_t piece : {1U, 90U, 400U, 3'000U, 25'000U}) {
             for (std::uint64_t ns = 1; ns < 10'000'000; ns += ns / 3 + 7) {
-                // What is left is no room for another round.
+                // What is left is too little for another round.
                 Processor processor{reading, piece};
                 const std::uint64_t took = processor.time_of(ns);
                 EXPECT_LE(took, ns) << reading << ", " << piece;

@@ -46,7 +46,7 @@ const Wrong wrongs[] = {
      }},
     {"a length that wraps",
      [](Joined& j) { j.linux_side.sending().post(0, j.linux_side.place(1), 0xffffffffU, 0); }},
-    {"an address that is no word's",
+    {"an address that is not a word's",
      [](Joined& j) { j.linux_side.sending().post(0, j.linux_side.place(0) + 2, 20, 0); }},
     {"a chain", [](Joined& j) { j.linux_side.sending().post(0, j.linux_side.place(0), 20, 1); }},
     {"a table of descriptors",
@@ -75,7 +75,7 @@ TEST(RpmsgTrust, EachWrongWordIsAFaultThatANewEpochEnds) {
     }
 }
 
-// A senseless message is no fault of the ring: it is counted and thrown away.
+// A senseless message is not a fault of the ring: it is counted and thrown away.
 TEST(RpmsgTrust, MessagesThatMakeNoSenseAreDropped) {
     Joined joined;
     joined.begin();

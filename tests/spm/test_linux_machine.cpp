@@ -100,7 +100,7 @@ std::size_t jobs_of(const SpmRun& run, std::uint32_t core, std::uint32_t task) {
     return n;
 }
 
-// Repeats it until it says that enough was done: slots that a loaded machine misses are no attempts.
+// Repeats it until it says that enough was done: slots that a loaded machine misses are not attempts.
 template <class Attempt>
 void until_enough(std::uint64_t ms, Attempt attempt) {
     for (int n = 0; n < 100; ++n) {

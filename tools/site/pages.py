@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make docs`: every Markdown page of the repository, and the notebook, as one site in build/site/html.
 
-Pages stay where they are in the repository, so that their links hold. A link to what is no page (a source
+Pages stay where they are in the repository, so that their links hold. A link to what is not a page (a source
 file, a folder) becomes its text. A link whose target is missing ends the build, and so does one whose heading
 is missing.
 """

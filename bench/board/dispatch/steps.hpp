@@ -18,7 +18,7 @@ struct State {
     float value = 1.0F;
 };
 struct Out {
-    std::uint32_t counter;  // of the core, its lower half; 0 on a processor that is no board's
+    std::uint32_t counter;  // of the core, its lower half; 0 on a processor that is not a board's
     float value;
 };
 

@@ -139,7 +139,7 @@ def parse_sizes(text: str | None) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError as error:
         raise click.BadParameter(
-            f"'{text}' is no list of sizes; write for example 8,64,1024", param_hint="--sizes"
+            f"'{text}' is not a list of sizes; write for example 8,64,1024", param_hint="--sizes"
         ) from error
 
 

@@ -59,7 +59,7 @@ def version_of(kernel: Path) -> str:
     for line in (kernel / "include" / "task.h").read_text(encoding="utf-8").splitlines():
         if "tskKERNEL_VERSION_NUMBER" in line and '"' in line:
             return line.split('"')[1]
-    raise EnvironmentLacks(f"{kernel} is no FreeRTOS kernel", "remove the crate from cargo's store")
+    raise EnvironmentLacks(f"{kernel} is not a FreeRTOS kernel", "remove the crate from cargo's store")
 
 
 def _objects(core: CoreSpec, kernel: Path, port: str, files: tuple[str, ...], own: Path) -> Path:

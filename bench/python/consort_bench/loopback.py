@@ -269,7 +269,7 @@ def _table_section(
         ],
         "rows": rows,
         "note": "The published rows were taken on an STM32MP157 (Cortex-M4 to Cortex-A7 and back), the"
-        " measured ones between two processes of this machine: they are no competitors.",
+        " measured ones between two processes of this machine: they are not competitors.",
         "source": "Orciari et al. 2024, Table I",
     }
 

@@ -278,7 +278,7 @@ def _table_section(
         ],
         "rows": table_rows(configurations, published),
         "note": "The published values were taken on a Zynq UltraScale+ (Cortex-A53 and Cortex-R5F), the"
-        " measured ones between two processes of this machine: they are no competitors. Both sides read one"
+        " measured ones between two processes of this machine: they are not competitors. Both sides read one"
         " counter; if the way is equally long in both directions, the processors' readings differ by "
         f"{offsets}, which one direction has too much and the other too little."
         + (" The paper in words: " + "; ".join(words) + "." if words else ""),

@@ -79,7 +79,7 @@ def with_access(platform: Platform, memory: str, time: int) -> Platform:
 def with_medians(platform: Platform) -> Platform:
     """The platform as if each access and each signal took its median, the larger of idle and loaded.
 
-    What follows is no bound: half of all accesses take longer.
+    What follows is not a bound: half of all accesses take longer.
     """
     data = platform.to_json()
     medians: dict[str | None, list[int]] = {}

@@ -290,7 +290,7 @@ enum class Refused : std::uint8_t { no, not_an_image, version, layout, damaged, 
         case Refused::no:
             return "";
         case Refused::not_an_image:
-            return "this is no plan image";
+            return "this is not a plan image";
         case Refused::version:
             return "the plan image has another version than this program reads";
         case Refused::layout:

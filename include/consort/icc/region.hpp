@@ -205,8 +205,8 @@ void copy_in(T& to, const void* shared) noexcept {
     arrived(to);
 }
 
-// The other way, from byte `begin` on. Device memory allows aligned 32-bit accesses only, so this is no
-// memcpy.
+// The other way, from byte `begin` on. Device memory allows aligned 32-bit accesses only, so this is not
+// a memcpy.
 template <class T>
 void copy_out(void* shared, const T& value, std::uint32_t begin = 0) noexcept {
     static_assert(sizeof(T) % 4 == 0);

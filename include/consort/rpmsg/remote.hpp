@@ -223,7 +223,7 @@ class Remote {
                 message.endpoint = endpoint_of(to);
             }
         }
-        // Given back first: what the handler does with its copy is no business of the driver's.
+        // Given back first: what the handler does with its copy does not concern the driver.
         from_driver_.give(buffer, 0);
         ring();
         if (message.endpoint == Endpoints) {

@@ -108,7 +108,7 @@ class Steps final : public vt::Observer {
         flows_.begin(start);
     }
 
-    // Releases count from here: 0 is no instant of a record.
+    // Releases count from here: 0 is not an instant of a record.
     static constexpr Ticks start = static_cast<Ticks>(vt::origin);
 
     void begun(std::uint32_t task, const vt::JobTimes& job, vt::Time now) override {

@@ -32,7 +32,7 @@ class Series {
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
     // Ranks of all samples, in picoseconds. Where `interruption_ns` is not 0, a sample that lasted longer
-    // than the median by that or more can hold an interruption of the thread, which is no cost of what was
+    // than the median by that or more can hold an interruption of the thread, which is not a cost of what was
     // timed: it is counted as disturbed, the longest is shown, and none is in the other figures.
     [[nodiscard]] nlohmann::json summary(std::uint64_t interruption_ns = 0) const {
         std::vector<std::uint64_t> sorted(ticks_.begin(),

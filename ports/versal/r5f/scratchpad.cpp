@@ -252,7 +252,7 @@ const char* why_not(const spm::Image& task, std::uint32_t partition_bytes) noexc
         return "'s image is damaged";
     }
     if (task.size.code % page != 0) {
-        return "'s code is no whole pages";
+        return "'s code is not whole pages";
     }
     return spm::layout_of(task.size).bytes > partition_bytes ? " exceeds its partition" : nullptr;
 }
@@ -322,7 +322,7 @@ int consort_program(bare::ControlBlock& block) noexcept {
         }
         const bool wrong_place = !lies_in(c, from);
         for (std::uint32_t t = 0; t < tasks.count; ++t, ++row) {
-            const char* wrong = wrong_place ? "'s partitions are no pages of its core's scratchpad"
+            const char* wrong = wrong_place ? "'s partitions are not pages of its core's scratchpad"
                                             : why_not(tasks.entries[t].image, from.partition_bytes[c]);
             if (wrong != nullptr) {
                 return bare::fail(block, bare::Text<80>().add("task ").number(row).add(wrong).c_str());

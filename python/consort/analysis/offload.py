@@ -451,7 +451,7 @@ def _self_suspending(
         elif response is None:
             notes = ("with its suspension it and the tasks before it ask for more than the core has",)
         elif raw["first_job_only"]:
-            # The result bounds the first job only: it is no bound of the others.
+            # The result bounds the first job only: it is not a bound of the others.
             notes = (
                 f"a job whose predecessor is done when it is due takes up to {in_words(response)}, longer"
                 " than the period: later jobs may take longer",

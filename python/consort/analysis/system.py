@@ -366,5 +366,5 @@ def _chains(
             )
             for bound in found
         ]
-    # A missing bound that was not required is no failure.
+    # A missing bound that was not required is not a failure.
     return [bound for bound in results if bound.response is not None or bound.deadline is not None]

@@ -36,7 +36,7 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise BadInput(f"{_kind(value)} is no whole number", field=name) from None
+        raise BadInput(f"{_kind(value)} is not a whole number", field=name) from None
     if number < least or (most is not None and number > most):
         where = f"{least} or more" if most is None else f"{least} to {most}"
         raise BadInput(f"{number} is out of range; {where} can be", field=name)
@@ -50,12 +50,12 @@ def seed(value: Any) -> int:
 def number(name: str, value: Any, least: float, most: float) -> float:
     """A number in a range; what is none (NaN) is in no range."""
     try:
-        # NumPy's bool is no bool of Python's.
+        # NumPy's bool is not a bool of Python's.
         if isinstance(value, (bool, str)) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
             raise TypeError
         found = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise BadInput(f"{_kind(value)} is no number", field=name) from None
+        raise BadInput(f"{_kind(value)} is not a number", field=name) from None
     if not least <= found <= most:
         raise BadInput(f"{value} is out of range; {least:g} to {most:g} can be", field=name)
     return found
@@ -80,7 +80,7 @@ def one_of(name: str, value: Any, names: Collection[T]) -> T:
 
 def text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise BadInput(f"{_kind(value)} is no text", field=name)
+        raise BadInput(f"{_kind(value)} is not text", field=name)
     return str(value)
 
 
@@ -97,13 +97,13 @@ def path(name: str, value: Any) -> Path | None:
         if not isinstance(plain, str):
             raise TypeError
     except TypeError:
-        raise BadInput(f"{_kind(value)} is no path", field=name) from None
+        raise BadInput(f"{_kind(value)} is not a path", field=name) from None
     if "\0" in plain:
-        raise BadInput(f"{plain!r} is no path: a 0 stands in it", field=name)
+        raise BadInput(f"{plain!r} is not a path: a 0 stands in it", field=name)
     try:
         longest = max((len(os.fsencode(part)) for part in plain.split("/")), default=0)
     except UnicodeEncodeError:
-        raise BadInput(f"{plain!r} is no path: no file system has such letters", field=name) from None
+        raise BadInput(f"{plain!r} is not a path: no file system has such letters", field=name) from None
     if longest > LONGEST_NAME or len(os.fsencode(plain)) >= LONGEST_PATH:
         raise BadInput(f"{plain[:40]!r}… is longer than the name of a file may be", field=name)
     return Path(plain)
@@ -113,7 +113,7 @@ def given_path(name: str, value: Any) -> Path:
     """A path that must be there."""
     found: Path | None = path(name, value)
     if found is None:
-        raise BadInput(f"{_kind(value)} is no path", field=name)
+        raise BadInput(f"{_kind(value)} is not a path", field=name)
     return found
 
 
@@ -124,7 +124,7 @@ def several(name: str, values: Any) -> list[Any]:
             raise TypeError
         return list(values)
     except TypeError:
-        raise BadInput(f"{values!r} is no collection of texts; write [{values!r}]", field=name) from None
+        raise BadInput(f"{values!r} is not a collection of texts; write [{values!r}]", field=name) from None
 
 
 def callback(name: str, value: Any) -> None:

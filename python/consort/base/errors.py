@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 # Characters that a terminal obeys instead of showing: control characters beside tab and newline, and those
-# that turn the direction of writing. And bytes of a path that are no text: no output takes them.
+# that turn the direction of writing. And bytes of a path that are not text: no output takes them.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -142,7 +142,7 @@ def remedy_of(error: OSError) -> str:
 
 
 def machines_fault(error: BaseException) -> OSError | None:
-    """The machine's fault behind an error, if there is one: a full disk is no bad input, whoever says so."""
+    """The machine's fault behind an error, if there is one: a full disk is not bad input, whoever says so."""
     cause: BaseException | None = error
     seen: set[int] = set()
     while cause is not None and id(cause) not in seen:
@@ -190,7 +190,7 @@ class Held(StrEnum):
         ]
 
 
-# More are no help, and a generated description of thousands of tasks can have one fault in each.
+# More do not help, and a generated description of thousands of tasks can have one fault in each.
 MOST_PROBLEMS = 1000
 # How many known names are compared with an unknown one: comparing all with all would take minutes.
 MOST_COMPARED = 500

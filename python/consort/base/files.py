@@ -31,7 +31,7 @@ def written_whole(file: Path) -> Iterator[Path]:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Writes UTF-8; the bytes of a path that are no text stand there in Python's notation: \\udcff."""
+    """Writes UTF-8; the bytes of a path that are not text stand there in Python's notation: \\udcff."""
     file.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
@@ -74,7 +74,7 @@ def read_bytes(path: Path, largest: int, what: str, *, pipes: bool = True) -> by
         elif stat.S_ISREG(mode):
             content = file.read(largest + 1)
         else:
-            raise BadInput(f"is no file; give the path of a {what}", file=path)
+            raise BadInput(f"is not a file; give the path of a {what}", file=path)
     if len(content) > largest:
         raise BadInput(f"is larger than {largest // MIB} MiB; a {what} of that size is refused", file=path)
     return content
@@ -183,7 +183,7 @@ def read_json(file: Path, what: str) -> Any:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def _finite(text: str) -> float:

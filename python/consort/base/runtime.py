@@ -30,7 +30,8 @@ def checked_name(name: str, what: str) -> str:
         return name
     shown = name if len(name) <= 60 else f"{name[:57]}..."
     raise BadInput(
-        f"{shown!r} is no name for {what}; a letter or digit, then up to 39 letters, digits, '-', '_' and '.'"
+        f"{shown!r} is not a name for {what}; a letter or digit, then up to 39 letters, digits, '-', '_'"
+        " and '.'"
     )
 
 
@@ -78,7 +79,7 @@ def _check_private(path: Path, how: str) -> None:
     except OSError as error:
         raise EnvironmentLacks(f"{path} cannot be read ({error.strerror})", how) from None
     if not stat.S_ISDIR(found.st_mode):
-        raise EnvironmentLacks(f"{path} is no folder but a {'link' if path.is_symlink() else 'file'}", how)
+        raise EnvironmentLacks(f"{path} is not a folder but a {'link' if path.is_symlink() else 'file'}", how)
     if found.st_uid != os.getuid():
         raise EnvironmentLacks(f"{path} belongs to another user (uid {found.st_uid})", how)
     if stat.S_IMODE(found.st_mode) & 0o077:

@@ -82,7 +82,7 @@ class _Rules:
         names = list(known)
         if name not in names:
             yield self._at(
-                *at, says=f"{name!r} is no {what} of this board; {nearest(name, names, f'its {what}s')}"
+                *at, says=f"{name!r} is not a {what} of this board; {nearest(name, names, f'its {what}s')}"
             )
 
     def _file(self, name: str, *at: str | int, folder: str = "") -> Iterator[BadInput]:

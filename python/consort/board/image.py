@@ -268,7 +268,9 @@ def read_elf(path: Path) -> Elf:
     with opened_elf(path) as elf:
         header = elf.header
         if header["e_type"] != "ET_EXEC":
-            raise BadInput("the ELF file is no executable (it was not linked, or is a library)", file=path)
+            raise BadInput(
+                "the ELF file is not an executable (it was not linked, or is a library)", file=path
+            )
         machine = ENUM_E_MACHINE.get(header["e_machine"], header["e_machine"])
         profiles = [_profile(s) for s in elf.iter_sections() if isinstance(s, ARMAttributesSection)]
     return Elf(machine, header["e_entry"], next(iter(profiles), ""))

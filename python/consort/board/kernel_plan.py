@@ -76,7 +76,7 @@ def _problems(made: Plan, most: int) -> Iterator[BadInput]:
 
 
 def _of_rows_alone(made: Plan) -> Plan:
-    """The plan without channels: they are the I/O core's, and its messages are no part of the record."""
+    """The plan without channels: they are the I/O core's, and its messages are not part of the record."""
 
     def without(task: PlannedTask) -> PlannedTask:
         return replace(task, writes=(), reads=tuple(b for b in task.reads if b.source not in made.channels))

@@ -55,7 +55,7 @@ class Layouts:
         if name not in self._structs:
             die = self._find(name)
             if die.tag not in _STRUCTS:
-                raise self._wrong(name, "is no struct")
+                raise self._wrong(name, "is not a struct")
             self._structs[name] = self._struct(die)
         return self._structs[name]
 
@@ -63,7 +63,7 @@ class Layouts:
         """An enumeration's values by their names, in the order of their declaration."""
         die = self._find(name)
         if die.tag != "DW_TAG_enumeration_type":
-            raise self._wrong(name, "is no enumeration")
+            raise self._wrong(name, "is not an enumeration")
         return {_name(e): int(_value(e, "DW_AT_const_value")) for e in die.iter_children() if _name(e)}
 
     def constant(self, struct: str, name: str) -> int:
@@ -86,7 +86,7 @@ class Layouts:
     def _find(self, name: str) -> DIE:
         found = [full for full in self._entries if full.endswith(f"::{name}")]
         if not found:
-            raise self._wrong(name, "is no type that the image uses")
+            raise self._wrong(name, "is not a type that the image uses")
         if len(found) > 1:
             raise self._wrong(name, f"may be each of {', '.join(one.removeprefix('::') for one in found)}")
         return self._entries[found[0]]

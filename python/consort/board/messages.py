@@ -114,7 +114,7 @@ def failures(messages: Messages, result: DeviceResult) -> Iterator[str]:
     for count, what in (
         (result.overwritten, "outputs were replaced before the device took them"),
         (result.unwanted, "messages were of a flow that no task subscribes to"),
-        (result.refused, "frames were no messages"),
+        (result.refused, "frames were not messages"),
         (result.unexpected, "messages came back of a flow that was not sent"),
     ):
         if count:

@@ -56,7 +56,7 @@ def in_nanoseconds(rows: NDArray[Any], hertz: int, start: int, begin: int) -> ND
     made = rows.copy()
     scale = 10**9 // hertz
     for name in rows.dtype.names or ():
-        # The number of an event or a block is no time.
+        # The number of an event or a block is not a time.
         if rows.dtype[name] == np.dtype("<u8") and name not in ("value", "sequence"):
             happened = rows[name] != 0
             if name == "compute":

@@ -206,7 +206,7 @@ class Refusals:
         elif slot is not None and slot.length_ps * bare.clock.hertz % 10**12:
             yield self._at(
                 f"scheduling.{core.name}.slot",
-                f"the slot is no whole number of ticks of the {bare.title}, {bare.clock.hertz} a second",
+                f"the slot is not a whole number of ticks of the {bare.title}, {bare.clock.hertz} a second",
             )
         elif slot is not None and slot.round_ps != slot.length_ps:
             yield self._at(policy, "one core of a board is three-phase at most; write another one")

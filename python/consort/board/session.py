@@ -111,7 +111,7 @@ class Board:
     threads: bool | None = None
     # True if processes beside it live in its time (token.py).
     synchronized: bool = False
-    # Names for messages, of control blocks that are no core's, or another's.
+    # Names for messages, of control blocks that are not a core's, or another's.
     names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

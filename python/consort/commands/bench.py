@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort bench``: the benchmarks are no part of an installation; this finds them in the source tree."""
+"""``consort bench``: the benchmarks are not part of an installation; this finds them in the source tree."""
 
 from __future__ import annotations
 

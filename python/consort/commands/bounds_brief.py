@@ -23,7 +23,7 @@ def brief_of_bounds(
     advice: Sequence[Advice] = (),
     lacking: Iterable[str] = (),
 ) -> Brief:
-    """`bounds` of each mode, or of none under the name ""; those that are no mode's under any other.
+    """`bounds` of each mode, or of none under the name ""; those that are not a mode's under any other.
 
     `answer`: that of all of them. `lacking`: the places of figures that are missing.
     """

@@ -126,7 +126,7 @@ def _cpus(text: str | None) -> list[int]:
     except ValueError:
         cpus = []
     if not cpus:
-        raise BadInput(f"{text!r} is no list of CPUs; write one such as 1,2-3", field="--cpus")
+        raise BadInput(f"{text!r} is not a list of CPUs; write one such as 1,2-3", field="--cpus")
     return cpus
 
 

@@ -27,7 +27,7 @@ class _Number(click.ParamType):  # type: ignore[type-arg]
         try:
             return int(str(value), 0)
         except ValueError:
-            self.fail(f"{value!r} is no number, such as 0x4000000", param, ctx)
+            self.fail(f"{value!r} is not a number, such as 0x4000000", param, ctx)
 
 
 class _Quantity(click.ParamType):  # type: ignore[type-arg]
@@ -233,7 +233,7 @@ def _addresses(given: tuple[tuple[str, str], ...]) -> dict[str, int]:
         try:
             address = int(text, 0)
         except ValueError:
-            raise BadInput(f"{text!r} is no address, such as 0xFFFC0000", field="--scratchpad") from None
+            raise BadInput(f"{text!r} is not an address, such as 0xFFFC0000", field="--scratchpad") from None
         if core in found:
             raise BadInput(f"{core!r} is given twice", field="--scratchpad")
         found[core] = address

@@ -16,7 +16,7 @@ from consort.base.errors import BadInput
 
 
 def size_of(field: str, text: str) -> int:
-    """Bytes; `BadInput` that names the option where it is no size."""
+    """Bytes; `BadInput` that names the option where it is not a size."""
     from consort.model.base import WrongValue
     from consort.model.quantities import Size
 
@@ -43,7 +43,7 @@ class NumberRange(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
         if isnan(number):
-            self.fail(f"{value} is no number.", param, ctx)
+            self.fail(f"{value} is not a number.", param, ctx)
         return number
 
 

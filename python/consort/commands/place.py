@@ -120,7 +120,9 @@ def command(
     if pareto is not None:
         for option, given in (("--output", output), ("--diff", only_diff or None), ("--svg", svg)):
             if given is not None:
-                raise BadInput("a front is no single placement; choose one of its points first", field=option)
+                raise BadInput(
+                    "a front is not a single placement; choose one of its points first", field=option
+                )
         _front(file, pareto, keep, moves, in_modes, choose, time_limit, as_json)
         return
     if best == MEMORY or THRESHOLDS in choose:
@@ -266,7 +268,7 @@ def _front(
     names = pareto.split(",")
     if len(names) != 2 or any(name not in OBJECTIVES for name in names):
         raise BadInput(
-            f"{pareto!r} is no pair of objectives; write two of {', '.join(OBJECTIVES)}, for example"
+            f"{pareto!r} is not a pair of objectives; write two of {', '.join(OBJECTIVES)}, for example"
             " cores,slack",
             field="--pareto",
         )

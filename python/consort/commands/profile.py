@@ -39,7 +39,7 @@ def margin_of(text: str) -> Fraction:
     """A margin such as 20%: at least 0 and at most 1000 %."""
     found = re.fullmatch(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*%\s*", text)
     if found is None or not 0 <= Fraction(found[1]) <= 1000:
-        raise BadInput(f"{text!r} is no margin; write 20%, at most 1000%", field="--margin")
+        raise BadInput(f"{text!r} is not a margin; write 20%, at most 1000%", field="--margin")
     return Fraction(found[1]) / 100
 
 

@@ -379,7 +379,7 @@ def nanoseconds_of(text: str, field: str = "--duration") -> int:
     except ValueError as error:
         raise BadInput(f"{error}; write 90s, 30min or 1h", field=field) from None
     if not 0 < found <= 24 * 3600 * 10**9:
-        raise BadInput(f"{text} is no duration of a run; up to 24h are", field=field)
+        raise BadInput(f"{text} is not a duration of a run; up to 24h are", field=field)
     return found
 
 

@@ -158,10 +158,10 @@ def fill_in_delays(
     for _ in range(_ROUNDS):
         found = _bounds(system, platform)
         if found is None:
-            return  # it is no right description, and who writes it says so
+            return  # it is not a right description, and who writes it says so
         again = False
         for name, trigger in triggers.items():
-            # A result for a trigger with an unknown delay is no bound.
+            # A result for a trigger with an unknown delay is not a bound.
             response = None if trigger in open_ends else found.get(trigger)
             if response is not None:
                 response = math.ceil(response / _NANOSECOND) * _NANOSECOND

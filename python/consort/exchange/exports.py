@@ -130,7 +130,7 @@ Job = tuple[int, int, int, int, int, int, int, int]
 
 
 def export_sag(system: System, report: Report, core: str | None = None) -> str:
-    """The text of the CSV file; `BadInput` where the core's tasks are no finite set of jobs."""
+    """The text of the CSV file; `BadInput` where the core's tasks are not a finite set of jobs."""
     used = list(dict.fromkeys(task.on for task in system.tasks.values()))
     if core is None and len(used) > 1:
         raise BadInput(

@@ -43,7 +43,7 @@ def import_rtapp(path: Path, cpus: int | None = None) -> Imported:
             for name, item in reader.pairs(value, "global"):
                 if name == "default_policy":
                     if item not in POLICIES:
-                        text = f"{item!r} is no policy; one of {', '.join(POLICIES)}"
+                        text = f"{item!r} is not a policy; one of {', '.join(POLICIES)}"
                         raise reader.bad("global.default_policy", text)
                     default = item
                 else:

@@ -32,15 +32,17 @@ def read_rtapp_text(path: Path) -> _Pairs:
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError as error:
-        raise BadInput(f"is no UTF-8 text: byte {error.start}", file=path) from None
+        raise BadInput(f"is not UTF-8 text: byte {error.start}", file=path) from None
     plain = _VALUELESS.sub(r'\1\2: ""', without_comments(text, path))
     try:
         data = json.loads(plain, object_pairs_hook=_Pairs)
     except json.JSONDecodeError as error:
-        raise BadInput(f"is no JSON: {error.msg}", file=path, line=error.lineno, column=error.colno) from None
+        raise BadInput(
+            f"is not JSON: {error.msg}", file=path, line=error.lineno, column=error.colno
+        ) from None
     except (RecursionError, ValueError):
         raise BadInput(
-            "is nested too deep, or holds a number too long; this is no workload", file=path
+            "is nested too deep, or holds a number too long; this is not a workload", file=path
         ) from None
     if not isinstance(data, _Pairs):
         raise BadInput("holds no object; a workload is {tasks: …, global: …}", file=path)
@@ -216,14 +218,14 @@ class Reader:
 
     def integer(self, value: Any, place: str, least: int = 0) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.bad(place, f"{value!r} is no whole number, which rt-app needs here")
+            raise self.bad(place, f"{value!r} is not a whole number, which rt-app needs here")
         if not least <= value < 2**31:
             raise self.bad(place, f"{value} is outside {least} to {2**31 - 1}")
         return value
 
     def pairs(self, value: Any, place: str) -> _Pairs:
         if not isinstance(value, _Pairs):
-            raise self.bad(place, "is no object; write {…}")
+            raise self.bad(place, "is not an object; write {…}")
         return value
 
     def one(self, pairs: _Pairs, key: str) -> Any:
@@ -257,14 +259,14 @@ class Reader:
                 self.report.leave(key, name, f"{thread.policy} has none")
             elif key == "priority" and thread.policy not in ("SCHED_FIFO", "SCHED_RR"):
                 self.report.leave(
-                    key, name, f"under {thread.policy} it is no order in which threads are served"
+                    key, name, f"under {thread.policy} it is not an order in which threads are served"
                 )
         least, most = PRIORITIES
         if (
             thread.policy in ("SCHED_FIFO", "SCHED_RR")
             and not least <= (least if thread.priority is None else thread.priority) <= most
         ):
-            text = f"{thread.priority} is no priority of {thread.policy}, which has {least} to {most}"
+            text = f"{thread.priority} is not a priority of {thread.policy}, which has {least} to {most}"
             raise self.bad(f"{place}.priority", text)
         phases = self.one(pairs, "phases")
         if self.one(pairs, "exec") is not None:
@@ -321,7 +323,7 @@ class Reader:
         known = ("exec", "sleep", *TASK_KEYS)
         for key, _ in pairs:
             if key not in known:
-                raise self.bad(f"{place}.{key}", "is no key beside 'exec', the form without events")
+                raise self.bad(f"{place}.{key}", "is not a key beside 'exec', the form without events")
         if not thread.dl_period:
             raise self.bad(f"{place}.exec", "needs a 'period': it is the execution time in each")
         thread.checked = True
@@ -333,12 +335,12 @@ class Reader:
     def _policy(self, pairs: _Pairs, place: str) -> str:
         policy = self.one(pairs, "policy")
         if policy is not None and policy not in POLICIES:
-            raise self.bad(f"{place}.policy", f"{policy!r} is no policy; one of {', '.join(POLICIES)}")
+            raise self.bad(f"{place}.policy", f"{policy!r} is not a policy; one of {', '.join(POLICIES)}")
         return policy or ""
 
     def _cpus(self, value: Any, place: str) -> list[int]:
         if not isinstance(value, list) or isinstance(value, _Pairs):
-            raise self.bad(place, "is no list of CPU numbers; write [0, 1]")
+            raise self.bad(place, "is not a list of CPU numbers; write [0, 1]")
         cpus = [self.integer(cpu, place) for cpu in value]
         if any(cpu >= 1024 for cpu in cpus):
             raise self.bad(place, "a CPU number is above 1023")
@@ -384,7 +386,7 @@ class Reader:
                 if value == "" and event == "suspend":
                     value = name  # as rt-app's own tool completes it
                 if not isinstance(value, str) or not value:
-                    raise self.bad(here, f"{value!r} is no name of a thread")
+                    raise self.bad(here, f"{value!r} is not a name of a thread")
                 (phase.suspends if event == "suspend" else phase.resumes).append(value)
             else:
                 self.report.leave(f"event {event}", name, "not modelled")

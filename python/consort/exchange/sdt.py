@@ -73,7 +73,7 @@ def import_sdt(path: Path) -> Imported:
         # A property is there and has another form than the binding gives it.
         raise BadInput(f"has a property that cannot be read: {error}", file=path) from None
     except RecursionError:
-        raise BadInput("is nested too deeply to be read; this is no device tree", file=path) from None
+        raise BadInput("is nested too deeply to be read; this is not a device tree", file=path) from None
 
 
 def _imported(tree: dtlib.DT, path: Path) -> Imported:
@@ -106,14 +106,14 @@ def _imported(tree: dtlib.DT, path: Path) -> Imported:
 def _parsed(path: Path) -> dtlib.DT:
     try:
         if not path.is_file() and path.exists():
-            raise BadInput("is no file; give the path of a device tree source", file=path)
+            raise BadInput("is not a file; give the path of a device tree source", file=path)
         if path.stat().st_size > LARGEST_TREE:
-            raise BadInput(f"is larger than {LARGEST_TREE // MIB} MiB; this is no device tree", file=path)
+            raise BadInput(f"is larger than {LARGEST_TREE // MIB} MiB; this is not a device tree", file=path)
         return ConfinedTree(path)
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", file=error.filename or path) from None
     except RecursionError:
-        raise BadInput("is nested too deeply to be read; this is no device tree", file=path) from None
+        raise BadInput("is nested too deeply to be read; this is not a device tree", file=path) from None
     # Numbers too long for Python's own limits, offsets that are none.
     except (dtlib.DTError, ValueError, OverflowError) as error:
         found = directive(read_bytes(path, LARGEST_TREE, "device tree").decode("utf-8", "replace"))
@@ -125,7 +125,7 @@ def _parsed(path: Path) -> dtlib.DT:
                 file=path,
                 line=line,
             ) from None
-        raise BadInput(f"is no device tree source: {error}", file=path) from None
+        raise BadInput(f"is not a device tree source: {error}", file=path) from None
 
 
 def _compatible(node: dtlib.Node) -> list[str]:
@@ -188,7 +188,7 @@ def _number(prop: dtlib.Property, path: Path) -> int:
     try:
         number = int(dtlib.to_num(prop.value))
     except (dtlib.DTError, ValueError) as error:
-        raise BadInput(f"is no number: {error}", file=path, field=where) from None
+        raise BadInput(f"is not a number: {error}", file=path, field=where) from None
     return _within(number, path, where)
 
 

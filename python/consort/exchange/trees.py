@@ -96,7 +96,7 @@ def parse_xml(data: bytes, path: Path) -> Element:
         element = Element(namespace, local, plain, parser.CurrentLineNumber, path)
         if len(open_elements) >= DEEPEST:
             raise BadInput(
-                f"elements are nested more than {DEEPEST} deep; this is no model",
+                f"elements are nested more than {DEEPEST} deep; this is not a model",
                 file=path,
                 line=element.line,
             )
@@ -114,7 +114,7 @@ def parse_xml(data: bytes, path: Path) -> Element:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         raise BadInput(
-            f"is no well-formed XML: {expat.ErrorString(error.code)}",
+            f"is not well-formed XML: {expat.ErrorString(error.code)}",
             file=path,
             line=error.lineno,
             column=error.offset + 1,
@@ -168,7 +168,7 @@ class ConfinedTree(dtlib.DT):  # type: ignore[misc]
             self._parse_error(f"'{filename}' is not UTF-8 at byte {error.start}")
         except BadInput:
             self._parse_error(
-                f"'{filename}' is no file, or the files together exceed {LARGEST_TREE // MIB} MiB"
+                f"'{filename}' is not a file, or the files together exceed {LARGEST_TREE // MIB} MiB"
             )
         self._room -= len(content)
         if "b" in mode:

@@ -156,7 +156,7 @@ def chain_times(hops: Sequence[Hop]) -> ChainTimes:
 
 
 def times_of_stays(parts: Sequence[ChainTimes]) -> ChainTimes:
-    """The times of a chain in several stays in a mode. What spans two of them is no time of the chain."""
+    """The times of a chain in several stays in a mode. What spans two of them is not a time of the chain."""
     if len(parts) == 1:
         return parts[0]
     longest = max(parts, key=lambda part: int(part.reactions.max(initial=-1)))

@@ -221,7 +221,7 @@ class _Spans:
 
 
 def due(jobs: NDArray[np.void], system: Ran, ticks_per_ns: float) -> Ticks:
-    """When each job was ready by its release and jitter: what comes later is no jitter of the description."""
+    """When each job was ready by its release and jitter: what comes later is not the description's jitter."""
     release = jobs["release"].astype(np.int64)
     if "ready" not in (jobs.dtype.names or ()):
         return release

@@ -195,7 +195,7 @@ class _Watched:
         return events[~dropped]
 
     def interrupted(self, remote: Mask) -> Mask:
-        """Jobs into whose execution a gap of its core reaches that is no event of a whole job."""
+        """Jobs into whose execution a gap of its core reaches that is not an event of a whole job."""
         jobs = self.samples.jobs
         place = np.where(remote, self.worker, jobs["core"].astype(np.int64))
         begin = np.where(remote, self.taken, jobs["start"].astype(np.int64))

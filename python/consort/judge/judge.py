@@ -203,7 +203,7 @@ def _not_finite(
     beside: Mapping[int, NDArray[np.void]],
     bits: NDArray[np.uint32],
 ) -> tuple[NotFinite, ...]:
-    """The outputs that are no numbers, whose jobs get the error bit."""
+    """The outputs that are not numbers, whose jobs get the error bit."""
     found: list[NotFinite] = []
     for number, facts in enumerate(samples.system.tasks):
         table = samples.record.tables.get(f"outputs-{number}")
@@ -281,7 +281,7 @@ def _seen_waiting(samples: Samples, found: Disturbances) -> tuple[NDArray[np.flo
         gaps = found.gaps[number]
         own = core.name not in samples.ordinary and cpus.count(cpus[number]) == 1
         causes = (*UNTRACED, LATE_WAKE_UP) if own else UNTRACED
-        # The event of an interrupted job, which is as long as the job, is no stop of that length.
+        # The event of an interrupted job, which is as long as the job, is not a stop of that length.
         waiting = np.isin(gaps.culprit, causes) & ~np.isin(gaps.end, _job_ends(samples, number))
         lengths.append(samples.ns((gaps.end - gaps.begin)[waiting]))
         if core.time_base == "spin":

@@ -9,12 +9,12 @@ job that ends at f needs no longer than that, and what more urgent jobs need tha
     f - x  <=  taken in the busy period + executed of more urgent jobs released in [x, f) + backlog at x
 
 The backlog is what such jobs, alone and without the machine, would have left at x: the job may have ended
-before them. A job for which this does not hold was delayed by something that is no machine's. Where a job
+before them. A job for which this does not hold was delayed by something that is not a machine's. Where a job
 that has begun is not preempted, others may pass it in the machine's time alone: those count that were
 released since it had to begin. One that was never served was pending until it was given up, and is judged as
 one that ended then.
 
-That is no proof where a core's time is not all that delays its jobs: with masters that are as urgent, tasks
+That is not a proof where a core's time is not all that delays its jobs: with masters as urgent, tasks
 released by blocks, self-suspensions, cores that serve others, thresholds, or jobs of which nobody knows what
 the machine took. There everything that anybody was seen to take of the core, of its workers and for the cores
 that it serves is subtracted. A job that is late beyond that is nobody's for certain, so that the run is
@@ -202,7 +202,7 @@ class _Core:
     ) -> tuple[NDArray[np.int64], Mask]:
         """The rows of a task's jobs, and those of them that were late without the machine.
 
-        `more`: when anything else was seen to take the core, where the rest is no proof.
+        `more`: when anything else was seen to take the core, where the rest is not a proof.
         """
         system, number = self.samples.system, self.samples.number(task.name)
         urgent = [self.samples.number(one.name) for one in (tasks if edf else _urgent(task, tasks))]

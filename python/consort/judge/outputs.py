@@ -56,7 +56,7 @@ class WrongOutput:
 
 @dataclass(frozen=True)
 class NotFinite:
-    """Outputs of a task that are no number, or infinite, in one member; `first` is the job's number."""
+    """Outputs of a task that are not a number, or infinite, in one member; `first` is the job's number."""
 
     task: str
     member: str

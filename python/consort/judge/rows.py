@@ -465,7 +465,7 @@ def _of_chain(
             behind = np.append(behind, 0)
             note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
         if not lasted.size and not _long_enough(samples, tasks, longest):
-            # A reaction that goes on in the next mode is no time of the chain.
+            # A reaction that goes on in the next mode is not a time of the chain.
             unseen = make.row(
                 chain.name, "chain", quantity, samples.ns(lasted), lasted > 0, required=required
             )

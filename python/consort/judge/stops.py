@@ -13,7 +13,7 @@ for any length, stops do not explain the excesses. Three facts make that weaker,
 - Stops do not come at one rate: E counts fourfold. Of pairs of windows of a loaded virtual machine, 1 to 20 s
   each and one after the other, 1 in 20 were wrongly found unlike without that, and 1 in 2,000 with it.
 - A job may be stopped more than once. Stops of half a length count as being as long, and what stops of which
-  one comes in ten such jobs take on the average, with three deviations, is no excess.
+  one comes in ten such jobs take on the average, with three deviations, is not an excess.
 - The longest stop seen is not the longest. Longer ones take no more of the time than shorter ones do: those
   of x times its length come at most 1/x as often, so T counts x times there. One excess alone is undecided
   for long, many soon are the system's.

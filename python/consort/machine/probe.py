@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures this machine's costs for a real-time application, and writes them as a platform file.
 
-Every time is a high-water mark: the longest that was seen in a stated number of samples. It is no bound: the
-next sample may be longer. Samples that can hold an interruption of the measuring thread are not among them,
+Every time is a high-water mark: the longest seen in a stated number of samples. It is not a bound: the next
+sample may be longer. Samples that can hold an interruption of the measuring thread are not among them,
 because an interruption is not the operation's cost; the file says how many there were and how long.
 """
 

@@ -246,7 +246,7 @@ def checked_step(step: str) -> str:
     """The name, without `::` at its beginning."""
     name = step.removeprefix("::")
     if not STEP.fullmatch(name):
-        raise BadInput(f"{step!r} is no function; write for example control::step", field="--step")
+        raise BadInput(f"{step!r} is not a function; write for example control::step", field="--step")
     return name
 
 

@@ -38,7 +38,7 @@ TRAPS = {
     3: "a division by zero",
     4: "a conversion of NaN to an integer",
     5: "a place that cannot be reached",
-    6: "an indirect call of what is no function",
+    6: "an indirect call of something that is not a function",
 }
 
 

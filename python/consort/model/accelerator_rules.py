@@ -78,7 +78,7 @@ def _core(view: View, system: System, name: str, given: Accelerator, serving: di
         yield from view.say(("scheduling", core), text, at_key=True)
     memory = given.memory
     if view.platform is not None and memory is not None and memory not in view.platform.memories:
-        text = f"{memory!r} is no memory of platform {view.platform.name}"
+        text = f"{memory!r} is not a memory of platform {view.platform.name}"
         hint = nearest(memory, view.platform.memories, "memories")
         yield from view.say(("accelerators", name, "memory"), f"{text}; {hint}")
 
@@ -110,7 +110,7 @@ def _clients(view: View, name: str, given: Accelerator, asked: Asked) -> Problem
     for task, client in given.clients.items():
         here: Location = ("accelerators", name, "clients", task)
         if task not in tasks:
-            text = f"{task!r} is no task; {nearest(task, tasks, 'tasks')}"
+            text = f"{task!r} is not a task; {nearest(task, tasks, 'tasks')}"
             yield from view.say(here, text, at_key=True)
         elif task not in asked and not view.wrong_within("tasks", task):
             text = f"{task!r} asks {name!r} for nothing; add it under the task's 'requests', or remove it"

@@ -28,7 +28,7 @@ from consort.model.document import Location
 
 
 class WrongValue(ValueError):
-    """A text that is no value of its type; reads ``what was wrong; what would be right``."""
+    """A text that is not a value of its type; reads ``what was wrong; what would be right``."""
 
 
 def kind_of(value: object) -> str:
@@ -47,6 +47,11 @@ def kind_of(value: object) -> str:
         case list():
             return "a list"
     return f"a {type(value).__name__}"
+
+
+def an(what: str) -> str:
+    """A noun with its article."""
+    return f"{'an' if what[0] in 'aeio' else 'a'} {what}"
 
 
 class TextValue:
@@ -72,8 +77,8 @@ class TextValue:
 
     @classmethod
     def no_text(cls, value: object) -> str:
-        """The message about a value that is no text."""
-        return f"{kind_of(value)} is no {cls.what}; write for example {cls.examples[0]}"
+        """The message about a value that is not text."""
+        return f"{kind_of(value)} is not {an(cls.what)}; write for example {cls.examples[0]}"
 
     @classmethod
     def _validate(cls, value: object) -> Self:
@@ -140,7 +145,7 @@ def group_of(core: str) -> str:
 def _version(value: Any) -> Any:
     # A literal alone would take true for 1.
     if isinstance(value, bool) or value != 1:
-        text = f"{kind_of(value)} is no version that this Consort reads; write 1"
+        text = f"{kind_of(value)} is not a version that this Consort reads; write 1"
         raise PydanticCustomError("consort_value", "{text}", {"text": text})
     return 1
 

@@ -63,7 +63,7 @@ def _flow(value: Any) -> int | str:
         return value
     if isinstance(value, str) and value:
         return value
-    text = f"{kind_of(value)} is no flow; write the flow's number, or a text that its name begins with"
+    text = f"{kind_of(value)} is not a flow; write the flow's number, or a text that its name begins with"
     raise PydanticCustomError("consort_value", "{text}", {"text": text})
 
 

@@ -96,13 +96,13 @@ def _known_parts(view: View, system: System) -> Problems:
         here: Location = ("channels", name)
         writer = channel.from_
         if writer is not None and writer not in known:
-            text = f"{writer!r} is no task and no device; {nearest(writer, known, 'tasks and devices')}"
+            text = f"{writer!r} is neither a task nor a device; {nearest(writer, known, 'tasks and devices')}"
             yield from view.say((*here, "from"), text)
         for index, reader in enumerate(channel.to):
             place = (*here, "to", index)
             if reader not in known:
-                text = f"{reader!r} is no task and no device; {nearest(reader, known, 'tasks and devices')}"
-                yield from view.say(place, text)
+                hint = nearest(reader, known, "tasks and devices")
+                yield from view.say(place, f"{reader!r} is neither a task nor a device; {hint}")
             elif reader in sources and writer in sources:
                 text = f"{writer!r} and {reader!r} are both devices; a channel has a task at one end"
                 yield from view.say(place, text)

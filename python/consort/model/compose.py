@@ -28,7 +28,7 @@ SHORT = 64 << 10
 
 
 class TooLarge(Exception):
-    """The text is no description: too many values, or too deep; the line and column where that shows."""
+    """The text is not a description: too many values, or too deep; the line and column where that shows."""
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
         super().__init__(message)

@@ -130,7 +130,7 @@ def _kinds(of_them: bool) -> Feature:
     """The execution of tasks on a core: of three-phase ones, or of others."""
 
     def uses(core: OnCore) -> Iterator[Use]:
-        # Without a scratchpad, or on no core at all, another policy is no remedy.
+        # Without a scratchpad, or on no core at all, another policy is not a remedy.
         if core.described is None or (of_them and core.described.scratchpad is None):
             return
         for name, task in core.tasks.items():

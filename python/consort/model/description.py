@@ -330,7 +330,7 @@ class System(Sourced):
         return self._of(data)
 
     def _of(self, data: dict[str, Any]) -> System:
-        """Another system of the same file and platform; a core that is no master any more awaits nothing."""
+        """Another system of the same file and platform; a core that is no longer a master awaits nothing."""
         overrides = [mode.get("overrides", {}) for mode in data.get("modes", {}).values()]
         masters = {task.get("master") for tasks in (data["tasks"], *overrides) for task in tasks.values()}
         masters |= {task["on"] for task in data["tasks"].values() if task.get("requests")}

@@ -107,9 +107,9 @@ def _loop(
     step, period = system.devices[name].period, task_of.period
     if step is not None and period is not None and step.value and period.value % step.value:
         text = (
-            f"the period {period} of {first!r} is no whole multiple of the plant's {step}; a job advances the"
+            f"the period {period} of {first!r} is not a whole multiple of the plant's {step}; a job advances"
         )
-        yield from view.say(("devices", name, "period"), f"{text} plant by whole steps")
+        yield from view.say(("devices", name, "period"), f"{text} the plant by whole steps")
 
 
 def _parts(view: View, system: System) -> Problems:
@@ -141,7 +141,7 @@ def _chains(view: View, system: System) -> Problems:
         for index, task in enumerate(chain.path):
             place = (*here, "path", index)
             if task not in tasks:
-                yield from view.say(place, f"{task!r} is no task; {nearest(task, tasks, 'tasks')}")
+                yield from view.say(place, f"{task!r} is not a task; {nearest(task, tasks, 'tasks')}")
             elif task in chain.path[:index]:
                 text = f"{task!r} stands twice; a chain passes each task once, remove one of them"
                 yield from view.say(place, text)

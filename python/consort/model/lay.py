@@ -122,7 +122,7 @@ class _Laying:
                 text = f"the description names no {one} {own!r}; {nearest(own, named, what)}"
                 yield at((*here, own), text, at_key=True)
             if image not in there:
-                text = f"{image!r} is no {one} of platform {name}; {nearest(image, there, what)}"
+                text = f"{image!r} is not a {one} of platform {name}; {nearest(image, there, what)}"
                 if what == "cores":
                     text = self.platform.unknown_core(image)
                 yield at((*here, own), text)

@@ -104,7 +104,7 @@ def _active(view: View, here: Location, mode: Mode) -> Problems:
         yield from view.say(here, "the list is empty; name the tasks that are active")
     for index, task in enumerate(mode.tasks or ()):
         if task not in tasks:
-            yield from view.say((*here, index), f"{task!r} is no task; {nearest(task, tasks, 'tasks')}")
+            yield from view.say((*here, index), f"{task!r} is not a task; {nearest(task, tasks, 'tasks')}")
         elif task in (mode.tasks or ())[:index]:
             yield from view.say((*here, index), f"{task!r} stands twice; remove one of them")
 
@@ -112,7 +112,7 @@ def _active(view: View, here: Location, mode: Mode) -> Problems:
 def _overridden(view: View, here: Location, task: str, override: Override, mode: Mode) -> Problems:
     tasks = view.names("tasks")
     if task not in tasks:
-        yield from view.say(here, f"{task!r} is no task; {nearest(task, tasks, 'tasks')}", at_key=True)
+        yield from view.say(here, f"{task!r} is not a task; {nearest(task, tasks, 'tasks')}", at_key=True)
     elif mode.tasks is not None and task not in mode.tasks and not view.wrong_within(*here[:2], "tasks"):
         text = f"{task!r} rests in this mode; name it under 'tasks', or remove what differs"
         yield from view.say(here, text, at_key=True)
@@ -210,7 +210,7 @@ def check_mode_changes(view: View, system: System) -> Problems:
     for place, mode in _named(changes):
         if mode not in described:
             hint = nearest(mode, described, "modes") if described else "describe it under 'modes'"
-            yield from view.say(place, f"{mode!r} is no mode; {hint}")
+            yield from view.say(place, f"{mode!r} is not a mode; {hint}")
     if changes.agreement.picoseconds == 0:
         text = "two modes share no instant; write what every core needs to take up its new plan"
         yield from view.say((HERE, "agreement"), text)
@@ -225,11 +225,11 @@ def check_mode_changes(view: View, system: System) -> Problems:
     for k, asker in enumerate(changes.askers):
         if asker.task not in tasks:
             hint = nearest(asker.task, tasks, "tasks")
-            yield from view.say((HERE, "asked_by", k, "task"), f"{asker.task!r} is no task; {hint}")
+            yield from view.say((HERE, "asked_by", k, "task"), f"{asker.task!r} is not a task; {hint}")
     memory = changes.state_through
     if view.platform is not None and memory not in (None, *view.platform.memories):
         hint = nearest(str(memory), view.platform.memories, "memories")
-        text = f"{memory!r} is no memory of platform {view.platform.name}; {hint}"
+        text = f"{memory!r} is not a memory of platform {view.platform.name}; {hint}"
         yield from view.say((HERE, "state_through"), text)
     if not view.wrong_within(HERE, "requests"):
         yield from _order(view, changes)

@@ -108,7 +108,7 @@ def _known_ends(view: View, platform: Platform) -> Problems:
             side: Location = ("links", name, "sides", processor)
             yield from _known_processor(view, side, processor, at_key=True)
             if end not in link.between:
-                text = f"{end!r} is no end of the link {name!r}; write {' or '.join(link.between)}"
+                text = f"{end!r} is not an end of the link {name!r}; write {' or '.join(link.between)}"
                 yield from view.say(side, text)
         if name in view.names("memories"):
             text = f"{name!r} is a memory too, and a channel may lie in either; give the link another name"

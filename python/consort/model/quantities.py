@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Self
 
-from consort.model.base import TextValue, WrongValue, kind_of
+from consort.model.base import TextValue, WrongValue, an, kind_of
 
 # Figures cross to C++ as signed 64-bit integers.
 LARGEST = 2**63 - 1
@@ -66,7 +66,7 @@ class Quantity(TextValue):
             if _BARE.fullmatch(text):
                 raise WrongValue(_without_unit(cls, text))
             raise WrongValue(
-                f"{text!r} is no {cls.what}; write a number and a unit, for example {cls.examples[0]}"
+                f"{text!r} is not {an(cls.what)}; write a number and a unit, for example {cls.examples[0]}"
             )
         number, unit = shape.group(1), cls.synonyms.get(shape.group(2), shape.group(2))
         factor = cls.units.get(unit)
@@ -97,11 +97,6 @@ class Quantity(TextValue):
     def __str__(self) -> str:
         """The shortest exact spelling, which reads back as the same quantity."""
         return self._spell(self.value)
-
-
-def an(what: str) -> str:
-    """A noun with its article."""
-    return f"{'an' if what[0] in 'aeio' else 'a'} {what}"
 
 
 def _without_unit(wanted: type[Quantity], number: str) -> str:
@@ -260,8 +255,8 @@ class Tolerance(TextValue):
         shape = re.fullmatch(r"([0-9]+) ?(ulp|LSB)", text)
         if shape is None:
             raise WrongValue(
-                f"{text!r} is no tolerance; write a whole number of ulp (floating point) or LSB (integers),"
-                f" for example 4ulp"
+                f"{text!r} is not a tolerance; write a whole number of ulp (floating point) or LSB"
+                f" (integers), for example 4ulp"
             )
         count = int(shape.group(1)) if len(shape.group(1)) < 20 else LARGEST + 1
         if count > LARGEST:

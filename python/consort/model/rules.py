@@ -182,10 +182,10 @@ def _channel_names(view: View, system: System) -> Problems:
             text = f"{name!r} is a task; its channels are {name}.in and {name}.out; did you mean '{name}.in'?"
             yield from view.say(here, text, at_key=True)
         elif not dot and (re.fullmatch(NAME_PATTERN, name) is None or len(name) > 64):
-            text = f"{name!r} is no name; a letter, then letters, digits, '-' and '_', for example gains"
+            text = f"{name!r} is not a name; a letter, then letters, digits, '-' and '_', for example gains"
             yield from view.say(here, text, at_key=True)
         elif dot and (owner not in described or end not in ("in", "out")):
-            text = f"{name!r} is no channel; channels are <task>.in and <task>.out of offloaded tasks"
+            text = f"{name!r} is not a channel; channels are <task>.in and <task>.out of offloaded tasks"
             yield from view.say(here, f"{text}; {nearest(name, valid, 'channels')}", at_key=True)
         elif owner in system.tasks and not view.wrong_within("tasks", owner, "execution"):
             if owner not in offloaded and _of_an_offloaded_task(system.tasks[owner]):
@@ -204,10 +204,10 @@ def _channel_memories(view: View, system: System) -> Problems:
     for name, channel in system.channels.items():
         if platform is None or channel.memory in (None, *platform.memories, *platform.links):
             continue
-        what, plural = "memory", "memories"
+        what, plural = "not a memory", "memories"
         if platform.links:
-            what, plural = "memory and no link", "memories and links"
-        text = f"{channel.memory!r} is no {what} of platform {platform.name}"
+            what, plural = "neither a memory nor a link", "memories and links"
+        text = f"{channel.memory!r} is {what} of platform {platform.name}"
         hint = nearest(str(channel.memory), [*platform.memories, *platform.links], plural)
         yield from view.say(("channels", name, "memory"), f"{text}; {hint}")
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
-from consort.model.base import Described, Member, NonEmpty, TextValue, WrongValue, kind_of
+from consort.model.base import Described, Member, NonEmpty, TextValue, WrongValue, an, kind_of
 from consort.model.platform import Device
 from consort.model.quantities import Duration, Frequency, Tolerance
 
@@ -35,7 +35,7 @@ class Reference(TextValue):
         shape = re.fullmatch(cls.pattern, text)
         if shape is None:
             raise WrongValue(
-                f"{text!r} is no {cls.what}; write {cls.written}, for example {cls.examples[0]}"
+                f"{text!r} is not {an(cls.what)}; write {cls.written}, for example {cls.examples[0]}"
                 f"{cls.condition}"
             )
         return cls(*text.split("::", 1))
@@ -98,7 +98,7 @@ class CppName(TextValue):
     @classmethod
     def parse(cls, text: str) -> CppName:
         if not re.fullmatch(_QUALIFIED, text):
-            raise WrongValue(f"{text!r} is no C++ type name; write for example {cls.examples[0]}")
+            raise WrongValue(f"{text!r} is not a C++ type name; write for example {cls.examples[0]}")
         return cls(text)
 
     def __str__(self) -> str:

@@ -48,7 +48,7 @@ def _cost_processors(view: View, system: System) -> Problems:
                     text += f" '{key}: {{{next(iter(known))}: {{{name}: …}}}}'; name one"
                     yield from view.say((*here, name), text, at_key=True)
                 elif name not in known and name not in elsewhere:
-                    text = f"{name!r} is no processor of platform {view.platform.name}"
+                    text = f"{name!r} is not a processor of platform {view.platform.name}"
                     text += f"; {nearest(name, known, 'processors')}"
                     yield from view.say((*here, name), text, at_key=True)
 
@@ -145,7 +145,7 @@ def _scheduled_cores(view: View, system: System) -> Problems:
     known = [*view.platform.cores, *view.platform.core_names()]
     for name in system.scheduling:
         if name not in known:
-            text = f"{name!r} is no core and no group of cores of platform {view.platform.name}"
+            text = f"{name!r} is neither a core nor a group of cores of platform {view.platform.name}"
             text += f"; {nearest(name, known, 'groups and cores')}"
             yield from view.say(("scheduling", name), text, at_key=True)
 
@@ -165,10 +165,8 @@ def check_waits(view: View, system: System) -> Problems:
     masters |= _called(task.on for task in tasks if task.requests)
     for name, scheduling in system.scheduling.items():
         if scheduling.wait is not None and name not in masters:
-            text = (
-                f"{name!r} is no master and asks no accelerator, so there is no answer that it awaits; remove"
-            )
-            yield from view.say(("scheduling", name, "wait"), f"{text} 'wait'", at_key=True)
+            text = f"{name!r} is not a master and asks no accelerator, so there is no answer that it awaits;"
+            yield from view.say(("scheduling", name, "wait"), f"{text} remove 'wait'", at_key=True)
 
 
 def check_service(view: View, system: System) -> Problems:
@@ -176,7 +174,7 @@ def check_service(view: View, system: System) -> Problems:
     workers = _called(worker for name in system.tasks for _, worker in system.offloads(name))
     for name, scheduling in system.scheduling.items():
         if scheduling.service is not None and name not in workers:
-            text = f"{name!r} is no worker, so there is no request that it serves; remove 'service'"
+            text = f"{name!r} is not a worker, so there is no request that it serves; remove 'service'"
             yield from view.say(("scheduling", name, "service"), text, at_key=True)
 
 

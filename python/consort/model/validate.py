@@ -236,9 +236,9 @@ def _meant(model: type[BaseModel], detail: ErrorDetails) -> tuple[int | str, ...
 
 def _name_message(value: str, pattern: str) -> str:
     if pattern == NAME_PATTERN:
-        return f"{value!r} is no name; a letter, then letters, digits, '-' and '_', for example servo"
+        return f"{value!r} is not a name; a letter, then letters, digits, '-' and '_', for example servo"
     if pattern == MEMBER_PATTERN:
-        return f"{value!r} is no member name; write the name of a member of the C++ type"
+        return f"{value!r} is not a member name; write the name of a member of the C++ type"
     return f"{value!r} does not have the form {pattern}"
 
 

@@ -180,7 +180,7 @@ def place(
     arguments.instance("system", system, System, "consort.load(path) makes one")
     if arguments.text("best", best) not in GOALS:
         text = nearest(best, GOALS, "objectives")
-        raise BadInput(f"{best!r} is no objective; {text}", field="best")
+        raise BadInput(f"{best!r} is not an objective; {text}", field="best")
     arguments.callback("progress", progress)
     moves = None if moves is None else arguments.whole("moves", moves, 0)
     in_modes = arguments.flag("in_modes", in_modes)
@@ -231,7 +231,7 @@ def front(
     for goal in (first, second):
         if goal not in GOALS:
             raise BadInput(
-                f"{goal!r} is no objective; {nearest(goal, GOALS, 'objectives')}", field="--pareto"
+                f"{goal!r} is not an objective; {nearest(goal, GOALS, 'objectives')}", field="--pareto"
             )
     if first == second:
         raise BadInput("a front has two objectives; name two different ones", field="--pareto")

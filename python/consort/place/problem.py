@@ -227,7 +227,7 @@ def problem_of(
     """
     for name in keep:
         if name not in system.tasks:
-            text = f"{name!r} is no task; {nearest(name, system.tasks, 'tasks')}"
+            text = f"{name!r} is not a task; {nearest(name, system.tasks, 'tasks')}"
             raise BadInput(text, file=system.file, field="--keep")
     for mode, described in system.modes.items():
         for task, override in described.overrides.items():

@@ -107,7 +107,7 @@ def _range(kind: Kind, text: str) -> Range:
     except (WrongValue, ValueError):
         values = []
     if not dots or not values or min(values) <= 0 or values[0] > values[1]:
-        raise BadInput(f"{text!r} is no range; write it as in {example}", field="--choose")
+        raise BadInput(f"{text!r} is not a range; write it as in {example}", field="--choose")
     step = values[2] if stepped else max(1, -(-(values[1] - values[0]) // STEPS))
     if (values[1] - values[0]) // step > 1000:
         raise BadInput(
@@ -213,7 +213,7 @@ def suits(system: System, setting: Setting, memory: str, cores: Iterable[str]) -
     """True if a channel may lie in another memory when these cores access it.
 
     It is known what an access costs there; and what is part of a `wcet`, as the accesses of all channels
-    are that are no requests and answers, costs no more than in the memory that is described.
+    are that are not requests and answers, costs no more than in the memory that is described.
     """
     figures = Figures(plan(system, "analysis"))
     here, bytes_ = figures.channel(setting.path[1])

@@ -98,7 +98,7 @@ TARGETS: dict[str, Target] = {
 
 
 def not_whole(picoseconds: int, target: str) -> str:
-    """Said of a time that is no whole number of the ticks of a target's clock."""
+    """Said of a time that is not a whole number of the ticks of a target's clock."""
     return (
         f"{Duration.spelled(picoseconds)} is not a whole number of nanoseconds, which is what the clock of"
         f" {target} counts; round it"

@@ -171,7 +171,7 @@ class RawRun:
     def origin(self) -> int:
         """The first tick of the run: the smallest time stamp recorded in any table or event.
 
-        A time stamp of 0 means that the thing did not happen (a job that was never sent) and is no time.
+        A time stamp of 0 means that the thing did not happen (a job that was never sent) and is not a time.
         """
         firsts = [event.tick for event in self.manifest.events if event.tick > 0]
         if 1 in firsts:

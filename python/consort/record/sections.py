@@ -108,7 +108,7 @@ def make_section(title: str, kind: str, content: dict[str, Any]) -> Section:
         "figure": FigureSection,
     }
     if kind not in models:
-        raise BadInput(f"'{kind}' is no kind of section; use table or figure", field="kind")
+        raise BadInput(f"'{kind}' is not a kind of section; use table or figure", field="kind")
     try:
         return models[kind].model_validate({"title": title, **content})
     except ValidationError as error:

@@ -135,7 +135,7 @@ class Run:
         try:
             plan = load_plan(file)
         except (FileNotFoundError, NotADirectoryError):
-            raise BadInput("is no file, or is not there", file=file) from None
+            raise BadInput("is not a file, or is not there", file=file) from None
         return Ran.of(plan, configuration.get("config"), file=self.path / RUN_FILE)
 
     def table_file(self, key: str, table: str) -> Path:
@@ -147,7 +147,7 @@ class Run:
         file = inside(self.path, str(tables[table]["file"]))
         if not is_file(file):
             # A folder, or a pipe that nobody writes to.
-            raise BadInput("is no file, or is not there", file=file)
+            raise BadInput("is not a file, or is not there", file=file)
         return file
 
     def table(self, key: str, table: str, columns: list[str] | None = None) -> pa.Table:
@@ -240,7 +240,7 @@ def open_run(path: Path) -> Run:
 
 
 def list_runs(root: str | Path | None = None, damaged: list[BadInput] | None = None) -> list[Run]:
-    """All runs under the root, oldest first. A folder that is no run is passed over.
+    """All runs under the root, oldest first. A folder that is not a run is passed over.
 
     Why a run cannot be read is put into `damaged`; without it the first such run is an error.
     """

@@ -32,7 +32,7 @@ def checked(provenance: str, *, field: str) -> str:
     """The given kind of provenance, or BadInput that names the field and the kinds there are."""
     if provenance not in PROVENANCE:
         raise BadInput(
-            f"'{provenance}' is no kind of provenance; use one of {', '.join(PROVENANCE)}", field=field
+            f"'{provenance}' is not a kind of provenance; use one of {', '.join(PROVENANCE)}", field=field
         )
     return provenance
 

@@ -125,9 +125,11 @@ class RunWriter:
         pages: Pages | None = None,
     ) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
-            raise BadInput(f"'{name}' is no name for a run: at most 64 letters, digits, - _ .", field="name")
+            raise BadInput(
+                f"'{name}' is not a name for a run: at most 64 letters, digits, - _ .", field="name"
+            )
         if kind not in KINDS:
-            raise BadInput(f"'{kind}' is no kind of run; use one of {', '.join(KINDS)}", field="kind")
+            raise BadInput(f"'{kind}' is not a kind of run; use one of {', '.join(KINDS)}", field="kind")
         self._root = made_root(root)
         sweep(self._root, PARTIAL)
         now = datetime.now(UTC)
@@ -181,7 +183,7 @@ class RunWriter:
         outputs and deaths.
         """
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", key):
-            raise BadInput(f"'{key}' is no key: letters, digits, - _ .", field="key")
+            raise BadInput(f"'{key}' is not a key: letters, digits, - _ .", field="key")
         if any(c["key"] == key for c in self._data["configurations"]):
             raise BadInput(f"configuration '{key}' was added before", field="key")
         entry = entry_of(key, name, raw, [make_published(row).model_dump() for row in published])

@@ -100,7 +100,7 @@ def _problems(lines: Sequence[str], plan: Plan, at: Places) -> Iterator[BadInput
 
 
 def _is_ours(file: Path, plan: Plan) -> bool:
-    """True for a header that is no part of the application: a user's type is wrong, not the header."""
+    """True for a header that is not part of the application: a user's type is wrong, not the header."""
     steps = [task.step for task in plan.tasks.values() if isinstance(task.step, StepReference)]
     folders = {plan.path(step.file).resolve().parent for step in steps} | {plan.file.resolve().parent}
     return not any(file.resolve().is_relative_to(folder) for folder in folders)

@@ -101,7 +101,8 @@ def _array(file: Path, function: PythonReference, returned: Any) -> NDArray[Any]
         return np.asarray(returned)
     except ValueError as error:
         raise BadInput(
-            f"{function.name} returned what is no array: {error}", file=file.parent / function.file
+            f"{function.name} returned something that is not an array: {error}",
+            file=file.parent / function.file,
         ) from None
 
 
@@ -174,7 +175,7 @@ def _held_by(
         with np.errstate(invalid="ignore"):
             same &= np.abs(values) < 2 ** (np.finfo(values.dtype).nmant + 1)
     if dtype.kind == "f" and values.dtype.kind in "fiu":
-        # A NaN is no number, of whatever length.
+        # A NaN is not a number, of whatever length.
         same |= np.isnan(held) & np.isnan(values.astype(np.float64))
         if rounded:
             same |= np.isfinite(held)

@@ -121,7 +121,9 @@ def _stamp(file: Path, line: int, place: int, name: str, row: list[str]) -> Frac
             return Fraction(cell)
     except ValueError:
         pass
-    raise BadInput(f"{cell!r} is no time; write a number", file=file, line=line, column=place + 1, field=name)
+    raise BadInput(
+        f"{cell!r} is not a time; write a number", file=file, line=line, column=place + 1, field=name
+    )
 
 
 def _finite(value: float) -> float:
@@ -136,7 +138,7 @@ def _number(file: Path, line: int, place: int, name: str, row: list[str]) -> flo
         return _finite(float(cell))
     except ValueError:
         raise BadInput(
-            f"{cell!r} is no finite number; write a number",
+            f"{cell!r} is not a finite number; write a number",
             file=file,
             line=line,
             column=place + 1,
@@ -191,7 +193,7 @@ def as_structs(recording: Recording, sources: Mapping[str, Source], dtype: np.dt
             )
         if dtype[name].kind not in "fiub" or dtype[name].shape:
             raise BadInput(
-                f"the input type's member {name!r} is no number; make the inputs by a Python function"
+                f"the input type's member {name!r} is not a number; make the inputs by a Python function"
                 " instead",
                 field=f"columns.{name}",
             )

@@ -114,7 +114,7 @@ def check_choice(made: Plan, options: Options) -> None:
     for fault in options.core_faults:
         if fault.core not in mortal:
             raise BadInput(
-                f"{fault.core!r} is no core that may die here; {nearest(fault.core, mortal, 'such cores')}"
+                f"{fault.core!r} is not a core that may die here; {nearest(fault.core, mortal, 'such cores')}"
                 if mortal
                 else f"nobody goes on when {fault.core!r} dies; say who under 'mode_changes': 'fail_over'",
                 file=made.file,

@@ -41,11 +41,11 @@ class Clock:
     """True if every release is served however long it takes, and no answer is given up."""
 
     def ticks(self, plan: Plan, task: PlannedTask, key: str, picoseconds: int) -> int:
-        """A time in ticks; `BadInput` where it is no whole number of them, and the core needs it so."""
+        """A time in ticks; `BadInput` where it is not a whole number of them, and the core needs it so."""
         found, rest = divmod(picoseconds * self.hertz, TICKS_PER_SECOND)
         if rest and task.core == self.core and key in ("period", "offset", "deadline"):
             raise BadInput(
-                f"the time is no whole number of ticks of the {self.title}, which has one each"
+                f"the time is not a whole number of ticks of the {self.title}, which has one each"
                 f" {1e9 / self.hertz:g} ns",
                 file=plan.file,
                 field=f"tasks.{task.name}.{key}",

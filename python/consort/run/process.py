@@ -31,7 +31,7 @@ from consort.run.far_memory import interfering
 from consort.run.options import Options, duration_of
 
 # A finding ends the process by a signal, which the executive ascribes to a task and a job. What a process
-# still has when it ends is no leak of a step.
+# still has when it ends is not a leak of a step.
 ENVIRONMENT = {
     "ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0:print_legend=0",
     "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",

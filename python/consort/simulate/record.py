@@ -246,7 +246,7 @@ def _planned(plan: Plan, stays: Sequence[Segment]) -> dict[str, int]:
 
 
 def _shift(table: NDArray[np.void] | Columns, start: int) -> None:
-    """Times of a stay as those of the whole run; 0 is no time."""
+    """Times of a stay as those of the whole run; 0 is not a time."""
     for name in set(names_of(table)) & {*TIMES, "time", "begin", "end"}:
         column = table[name]
         column += np.where(column == 0, 0, start).astype(np.uint64)

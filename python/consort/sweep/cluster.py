@@ -247,7 +247,9 @@ def _client(workers: int | None, scheduler: str | LocalCluster | None) -> Iterat
 
 def _check_address(scheduler: str) -> None:
     if re.fullmatch(r"(tcp|tls)://.+:[0-9]{1,5}", scheduler) is None:
-        text = f"{scheduler!r} is no address; write it as the scheduler prints it, such as tcp://HOST:8786"
+        text = (
+            f"{scheduler!r} is not an address; write it as the scheduler prints it, such as tcp://HOST:8786"
+        )
         raise BadInput(text, field="--scheduler")
 
 

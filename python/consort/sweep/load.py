@@ -62,7 +62,7 @@ def _check_change(system: System, path: str, values: Sequence[Any]) -> str | Non
     if path.startswith(SCALE):
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float):
-                return f"{value!r} is no factor; write a number, for example 1.5"
+                return f"{value!r} is not a factor; write a number, for example 1.5"
             if not SMALLEST <= value <= LARGEST:
                 return f"the factor {value} is out of range; {SMALLEST:g} to {LARGEST:g} is possible"
         return check_scale(system, scale_of(path))
@@ -122,7 +122,7 @@ def load_sweep(path: str | Path, sets: int | None = None) -> Loaded:
     is wrong with it."""
     document = read_document(Path(path), "sweep file")
     if "sweep" not in document.data:
-        place = document.problem((), "this is no sweep file; it begins with 'sweep: 1'")
+        place = document.problem((), "this is not a sweep file; it begins with 'sweep: 1'")
         raise BadDescription([place])
     given = [kind for kind in BLOCKS if kind in document.data]
     if len(given) != 1:
@@ -133,7 +133,7 @@ def load_sweep(path: str | Path, sets: int | None = None) -> Loaded:
         raise BadDescription(document.problems)
     if sets is not None:
         if sweep.kind == "description":
-            raise BadInput("a description is no random set; leave it out", field="--sets")
+            raise BadInput("a description is not a random set; leave it out", field="--sets")
         sweep = sweep.model_copy(update={"sets": sets})
     programs: list[list[int]] = []
     system: System | None = None
@@ -158,7 +158,7 @@ def _check_analyses(document: Document, sweep: Sweep) -> None:
     for index, name in enumerate(sweep.analyses):
         place = ("analyses", index)
         if name not in known:
-            text = f"{name!r} is no analysis of {sweep.kind}; {nearest(name, known, 'analyses')}"
+            text = f"{name!r} is not an analysis of {sweep.kind}; {nearest(name, known, 'analyses')}"
             document.problems.append(document.problem(place, text))
         elif name in sweep.analyses[:index]:
             document.problems.append(document.problem(place, f"{name!r} stands twice; remove one of them"))
@@ -192,7 +192,7 @@ def _check_used(document: Document, sweep: Sweep) -> None:
             document.problems.append(document.problem((sweep.kind, name), text))
     unused: dict[str, str] = {}
     if isinstance(block, Varied):
-        unused |= dict.fromkeys(("sets", "block"), "a description is no random set")
+        unused |= dict.fromkeys(("sets", "block"), "a description is not a random set")
         if "simulation" not in sweep.analyses:
             unused["seed"] = "nothing is random without the analysis 'simulation'"
     if isinstance(block, Attack) and block.until_refuted:
@@ -213,7 +213,7 @@ def _check_plots(document: Document, sweep: Sweep) -> None:
         for key, names in named:
             for index, value in enumerate(names):
                 if value not in parameters:
-                    text = f"{value!r} is no parameter; {nearest(value, parameters, 'parameters')}"
+                    text = f"{value!r} is not a parameter; {nearest(value, parameters, 'parameters')}"
                     place = ("plots", name, key, value if key == "where" else index)
                     document.problems.append(document.problem(place, text))
         for parameter, wanted in plot.where.items():
@@ -224,7 +224,7 @@ def _check_plots(document: Document, sweep: Sweep) -> None:
                 document.problems.append(document.problem(("plots", name, "where", parameter), text))
         for index, value in enumerate(plot.log):
             if value not in ("x", "y"):
-                text = f"{value!r} is no axis; write x or y"
+                text = f"{value!r} is not an axis; write x or y"
                 document.problems.append(document.problem(("plots", name, "log", index), text))
 
 

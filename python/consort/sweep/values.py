@@ -41,7 +41,9 @@ def whole(least: int, most: int, value: object) -> int:
 def nanoseconds(value: object) -> int:
     found = Duration.from_yaml(value)
     if found.picoseconds == 0 or found.picoseconds % 1000:
-        raise WrongValue(f"{str(value)!r} is no whole number of nanoseconds above 0; write for example 10ms")
+        raise WrongValue(
+            f"{str(value)!r} is not a whole number of nanoseconds above 0; write for example 10ms"
+        )
     return found.nanoseconds
 
 
@@ -89,7 +91,7 @@ def _range(value: dict[str, Any]) -> list[Any]:
     if last < first:
         raise WrongValue(f"the range goes from {low} down to {high}; exchange them")
     if value.get("scale", "linear") not in ("linear", "log"):
-        raise WrongValue(f"{value['scale']!r} is no scale; write linear or log")
+        raise WrongValue(f"{value['scale']!r} is not a scale; write linear or log")
     if "step" in value:
         if "scale" in value:
             raise WrongValue("'scale' is for a range with 'steps'; remove it")

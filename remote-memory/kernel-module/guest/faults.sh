@@ -5,7 +5,7 @@ echo online_movable > $online
 insmod /remap.ko
 expect "no hardware and no model" 0 $?
 [ -e $remap ]
-expect "are no device" 1 $?
+expect "are not a device" 1 $?
 rmmod remap
 insmod /remap.ko model=$((base - 536870912))+128M 2> /dev/null
 expect "an aperture that the kernel uses" "$(errno EBUSY)" $?

@@ -67,6 +67,6 @@ expect "the module goes" 0 $?
 insmod /remap.ko
 expect "where nobody is there" 0 $?
 [ -e $remap ]
-expect "is no device" 1 $?
+expect "is not a device" 1 $?
 rmmod remap
 expect "the module goes again" 0 $?

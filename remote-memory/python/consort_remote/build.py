@@ -107,7 +107,7 @@ def configuration(root: Path, folder: Path, **widths: int) -> Path:
 
 
 def checkers(root: Path) -> list[Path]:
-    """Checkers of the blocks in every simulation of them, which are no part of the hardware."""
+    """Checkers of the blocks in every simulation of them, which are not part of the hardware."""
     return sorted((root / "rtl" / "check").glob("*.sv"))
 
 

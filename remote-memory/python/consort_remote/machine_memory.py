@@ -86,12 +86,12 @@ def wanted_of(text: str, device: str) -> Attachment:
             raise BadInput(f"{part!r}: with --qmp only size= and key= are expected", field="NAME")
     if ":" in where or "+" in where:
         raise BadInput(
-            f"{where!r} is no server of this machine: the guest's memory is the server's own", field="NAME"
+            f"{where!r} is not a server of this machine: the guest's memory is the server's own", field="NAME"
         )
     found = Attachment.parse(text)
     if found.size % BLOCKS[device]:
         raise BadInput(
-            f"{found.size} bytes are no multiple of {BLOCKS[device] >> 20}MiB, a block of {device}",
+            f"{found.size} bytes are not a multiple of {BLOCKS[device] >> 20}MiB, a block of {device}",
             field="NAME: size",
         )
     return found

@@ -88,7 +88,7 @@ class Attachment:
         least = LEAST_CACHE[page]
         cache = _bytes(given["cache"]) if "cache" in given else max(least, size // 2 // page * page)
         if size % page or size == 0:
-            raise BadInput(f"{given['size']} is no multiple of {page >> 10}KiB", field="--attach: size")
+            raise BadInput(f"{given['size']} is not a multiple of {page >> 10}KiB", field="--attach: size")
         if cache < least:
             raise BadInput(
                 f"{given['cache']} is below {least >> 20}MiB, for pages of {page >> 10}KiB",
@@ -137,7 +137,7 @@ def _fabric(provider: str | None, over_tcp: bool, encrypt: bool) -> str:
         return ""
     field = "--attach: fabric"
     if not re.fullmatch(r"[a-z0-9_;]{1,31}", provider):
-        raise BadInput(f"{provider!r} is no name of a provider: tcp, shm, 'verbs;ofi_rxm'", field=field)
+        raise BadInput(f"{provider!r} is not a name of a provider: tcp, shm, 'verbs;ofi_rxm'", field=field)
     if not over_tcp:
         raise BadInput("a server of this machine, by its name, shares its memory: HOST:PORT", field=field)
     if encrypt:
@@ -149,7 +149,7 @@ def _replicas(text: str, servers: Sequence[str]) -> int:
     replicas = int(text) if text.isdecimal() else 0
     if replicas < 1 or len(servers) % replicas:
         raise BadInput(
-            f"{text} is no number of which the {len(servers)} servers are a multiple: "
+            f"{text} is not a number of which the {len(servers)} servers are a multiple: "
             f"for two copies name two servers, A+B",
             field="--attach: replicas",
         )

@@ -58,7 +58,7 @@ def _order(pid: int, order: str) -> str:
         except (FileNotFoundError, ConnectionRefusedError):
             path.unlink(missing_ok=True)
             raise BadInput(
-                f"{pid} is no program that `consort remote run` started and that runs", field="--program"
+                f"{pid} is not a program that `consort remote run` started and that runs", field="--program"
             ) from None
         expect_own_peer(connection)
         try:

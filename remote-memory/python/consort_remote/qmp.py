@@ -120,7 +120,7 @@ class Monitor:
         except ValueError:
             said = None
         if not isinstance(said, dict):
-            raise BadInput(f"{self.path} is no QMP monitor: it says {line[:60]!r}", field="--qmp")
+            raise BadInput(f"{self.path} is not a QMP monitor: it says {line[:60]!r}", field="--qmp")
         return said
 
 
@@ -135,6 +135,6 @@ def _connected(path: Path) -> socket.socket:
             raise EnvironmentLacks(f"no QEMU listens at {path} any more", OPEN_ONE) from None
         if isinstance(error, PermissionError):
             raise EnvironmentLacks(f"{path} is another user's", "run this as that user") from None
-        why = "is no socket" if path.exists() else "is not there"
+        why = "is not a socket" if path.exists() else "is not there"
         raise BadInput(f"{path} {why}; {OPEN_ONE}", field="--qmp") from None
     return made

@@ -121,7 +121,7 @@ module consort_port_read
       .fits_o(fits)
   );
 
-  // No memory here knows exclusive accesses; one that is carried out as another is no lock.
+  // No memory here knows exclusive accesses; one that is carried out as another is not a lock.
   assign good = mapped && allowed && !ar_q.lock;
   assign tags_used = tail_q - head_q;
   assign moves = valid_q && tag_free_q && (good ? room_free && leaving_room && fits : 1'b1);

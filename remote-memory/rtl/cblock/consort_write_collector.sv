@@ -114,7 +114,7 @@ module consort_write_collector
   logic [OffsetWidth-1:0] step;
 
   assign starts = aw_valid_q && !busy_q && tag_free_q;
-  // No memory here knows exclusive accesses; one that is carried out as another is no lock.
+  // No memory here knows exclusive accesses; one that is carried out as another is not a lock.
   assign good = mapped && allowed && !aw_q.lock;
   assign w_ready_o = busy_q && (!good_q || (message_room && !used_q[RoomPtr]));
   assign takes = w_valid_i && w_ready_o;

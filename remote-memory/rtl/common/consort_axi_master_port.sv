@@ -57,7 +57,7 @@ module consort_axi_master_port
   port_r_t r;
   logic aw_valid, aw_ready, w_valid, w_ready, b_valid, b_ready, ar_valid, ar_ready, r_valid, r_ready;
 
-  // Of the channel to the blocks the members that are no data.
+  // Of the channel to the blocks the members that are not data.
   axi_b_t core_r_of;
   assign {r_o.id, r_o.resp} = core_r_of;
   assign r_of = '{id: r.id, resp: r.resp};

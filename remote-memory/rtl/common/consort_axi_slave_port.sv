@@ -82,7 +82,7 @@ module consort_axi_slave_port
   );
   assign {r.id, r.resp} = r_of;
 
-  // Of the channel to the blocks the members that are no data.
+  // Of the channel to the blocks the members that are not data.
   axi_b_t core_r_of;
   assign core_r_of = '{id: r_i.id, resp: r_i.resp};
 

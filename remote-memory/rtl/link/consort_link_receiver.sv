@@ -48,7 +48,7 @@ module consort_link_receiver
     output logic heard_same_o,         // of this end's own nonce
     output logic heard_init_ack_o,
     output logic heard_control_o,
-    output logic heard_talk_o,         // a good frame that is no FrameInit nor FrameInitAck
+    output logic heard_talk_o,         // a good frame that is neither FrameInit nor FrameInitAck
     output logic heard_nak_o,
     output logic heard_ack_o,          // its acknowledgement counts
     output logic [SeqWidth-1:0] heard_seq_o,

@@ -80,7 +80,7 @@ module consort_phy_gearbox
     logic lower_valid_q, free, takes, fills, word_valid, unused_ready, rx_upper_q;
     header_t header;
 
-    // Of all beats between frames only the first of a frame with units has more behind it; ResyncBeat is no frame_e.
+    // Of all beats between frames only the first of a frame with units has more behind it; ResyncBeat is not a frame_e.
     assign header = header_t'(tx_beat_i.data[63:0]);
     assign upper = fills ? {MarksWhole, GapBeat} : tx_beat_i;
     assign left = left_q != '0 ? left_q - 5'd1 : header.kind inside {FrameData, FrameAgain} ? header.units : 5'd0;

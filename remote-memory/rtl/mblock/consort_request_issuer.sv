@@ -2,7 +2,7 @@
 // The mBlock's requests of one link, those that may go to their segments, as AXI4 transactions. Their ids are {link, tag}; what the memory
 // sees of that is consort_memory_guard's matter.
 //
-// The link's other end is not trusted: what no segment allows and what is no burst of AXI4 does not reach the memory, and a write
+// The link's other end is not trusted: what no segment allows, or is not a burst of AXI4, does not reach the memory, and a write
 // for which its frame has too few data is filled up without strobes, so the memory never waits for a link. Strobes count only in the lanes of
 // their beat.
 // Interface: request_* from consort_request_rights and data_* from the splitter; aw, w, ar of AXI4; done_* and error_* to the answers.
@@ -20,7 +20,7 @@ module consort_request_issuer
     input  logic                 rst_ni,
     input  logic                 drain_i,
     output logic                 idle_o,     // nothing is under way towards the memories
-    output logic                 refused_o,  // a request was no burst, outside of the segments or against their permissions
+    output logic                 refused_o,  // a request was not a burst, or outside of the segments or against their permissions
     output fault_t               fault_o,    // which, and why
     input  request_t             request_i,
     input  segment_t             segment_i,

@@ -239,10 +239,10 @@ package consort_remote_pkg;
     logic [23:0] down_after;  // cycles
   } settings_t;
 
-  // What a receiver that lost the frames' boundaries waits for. Its low bits are no frame_e.
+  // What a receiver that lost the frames' boundaries waits for. Its low bits are not a frame_e.
   localparam logic [BeatWidth-1:0] ResyncBeat = 128'hC0A5_0F37_9E11_D24B_6A83_F05C_1B7E_44AF;
 
-  // What fills a word of a PHY that is wider than a beat, between frames. Its low bits are no frame_e.
+  // What fills a word of a PHY that is wider than a beat, between frames. Its low bits are not a frame_e.
   localparam logic [BeatWidth-1:0] GapBeat = 128'h93D8_6A41_C57F_20BE_E91C_5D06_B372_48FF;
 
   // CRC-32 as Ethernet has it (polynomial 04C11DB7, the low bit of each byte first, begun with ones), over all of a frame but
@@ -528,7 +528,7 @@ package consort_remote_pkg;
   // ---- Faults ----
 
   // Why an access ended with an error; what a number means in which block is in remote.rdl.
-  localparam int unsigned Causes = 7;  // with the one that is no access: a link went down
+  localparam int unsigned Causes = 7;  // with the one that is not an access: a link went down
   typedef enum logic [2:0] {
     FaultNone      = 3'd0,
     FaultUnmapped  = 3'd1,  // no window; at the mBlock, no open segment of this generation

@@ -155,7 +155,7 @@ inline void fault_log() {
     if (gone.fault.cause() != 5 || gone.status != (1U << 5 | 1U)) fail("a lost link is not in the log");
     if ((log.take(false).status & 1U) == 0) fail("the mBlock does not say that its link went down");
     if (one(pair, {.addr = Pair::kLpa}, false).resp != 2)
-        fail("an access while the link is down is no SLVERR");
+        fail("an access while the link is down is not SLVERR");
     log.expect(true, "a link that is down", 4, false, 0, Pair::kLpa);
     pair.top().phy_down_i[0] = 0;
     pair.memories[0].answers = true;

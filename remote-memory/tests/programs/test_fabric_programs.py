@@ -119,7 +119,7 @@ def test_a_server_without_a_fabric_refuses(tmp_path: Path) -> None:
     [
         ("one:7070,size=1MiB,key=k,encrypt=yes,fabric=tcp", "as they are"),
         ("memory,size=1MiB,fabric=tcp", "shares its memory"),
-        ("one:7070,size=1MiB,key=k,fabric=T cp", "no name of a provider"),
+        ("one:7070,size=1MiB,key=k,fabric=T cp", "not a name of a provider"),
     ],
 )
 def test_what_does_not_go_together_is_refused(text: str, reason: str) -> None:

@@ -83,7 +83,7 @@ def test_list_shows_state_and_counters(sys: Path) -> None:
 def test_detach_names_the_segment(sys: Path) -> None:
     assert run("detach", "demo", "--module").exit_code == 0
     assert (sys / "class/remap/remap0/detach").read_text() == "demo"
-    with pytest.raises(BadInput, match="is no name of a segment"):
+    with pytest.raises(BadInput, match="is not a name of a segment"):
         raise run("detach", "../x", "--module").exception or AssertionError
 
 

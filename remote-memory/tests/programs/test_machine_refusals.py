@@ -302,13 +302,13 @@ def test_a_machine_that_stands_still_is_asked_nothing(machine: FakeQemu, server:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("attach", "memory,size=200MiB"), "no multiple of 128MiB"),
-        (("attach", "memory,size=129MiB", "--device", "virtio-mem"), "no multiple of 2MiB"),
+        (("attach", "memory,size=200MiB"), "not a multiple of 128MiB"),
+        (("attach", "memory,size=129MiB", "--device", "virtio-mem"), "not a multiple of 2MiB"),
         (("attach", "memory,size=128MiB,cache=64MiB"), "cache=64MiB"),
         (("attach", "memory,size=128MiB,replicas=1"), "replicas=1"),
         (("attach", "memory"), "lacks its size"),
-        (("attach", "host:7070,size=128MiB,key=k"), "no server of this machine"),
-        (("attach", "one+two,size=128MiB,key=k"), "no server of this machine"),
+        (("attach", "host:7070,size=128MiB,key=k"), "not a server of this machine"),
+        (("attach", "one+two,size=128MiB,key=k"), "not a server of this machine"),
         (("attach", "memory,size=128MiB", "--size", "64KiB"), "--size: not with --qmp"),
         (("attach", "memory,size=128MiB", "--rights", "r"), "--rights: not with --qmp"),
         (("attach", "memory,size=128MiB", "--module"), "--module: not with --qmp"),

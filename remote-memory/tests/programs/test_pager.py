@@ -65,10 +65,10 @@ def test_another_key_and_no_server(server: RemoteServer, tmp_path: Path) -> None
         ("memory,size=1GiB,colour=red", "is expected"),
         ("memory,size=1GiB,pages=blue", "blue is none of copied, mapped"),
         ("host:7070,size=1GiB,pages=mapped,key=k", "not on this machine"),
-        ("memory,size=5000B", "no multiple of 4KiB"),
+        ("memory,size=5000B", "not a multiple of 4KiB"),
         ("memory,size=1GiB,cache=4KiB", "below 1MiB"),
         ("host:7070,size=1GiB", "key is needed"),
-        ("../memory,size=1GiB", "is no name"),
+        ("../memory,size=1GiB", "is not a name"),
     ],
 )
 def test_an_attachment_that_is_none(text: str, words: str) -> None:

@@ -431,7 +431,7 @@ def test_a_buffer_for_each_request_is_no_fault_each_time(
 def test_a_block_that_is_freed_twice(server: RemoteServer, program: Path) -> None:
     done = run(server, "handler", str(program), "frees_twice", options=("--threshold", "16KiB"))
     assert done.returncode == -6
-    assert "free() of what is no allocation" in done.stderr
+    assert "free() of something that is not an allocation" in done.stderr
 
 
 @pytest.mark.parametrize("comes", ["linked", "preloaded"])

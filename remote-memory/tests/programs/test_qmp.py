@@ -34,7 +34,7 @@ def dead_socket(path: Path) -> None:
     ("make", "error", "words"),
     [
         (lambda _path: None, BadInput, "is not there"),
-        (text_file, BadInput, "is no socket"),
+        (text_file, BadInput, "is not a socket"),
         (dead_socket, EnvironmentLacks, "no QEMU listens at"),
     ],
 )
@@ -65,7 +65,7 @@ def test_what_is_no_monitor(tmp_path: Path) -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(BadInput, match="is no QMP monitor: it says b'220 mail"):
+        with pytest.raises(BadInput, match="is not a QMP monitor: it says b'220 mail"):
             qmp.Monitor(path)
         thread.join()
 

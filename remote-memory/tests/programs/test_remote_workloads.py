@@ -50,7 +50,7 @@ def test_rows_of_each_way_and_share(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_goal_is_over_swap_where_it_swapped(
     mine: float, met: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A share in which nothing was swapped is no comparison; the least of the others is."""
+    """A share in which nothing was swapped is not a comparison; the least of the others is."""
 
     def paged(workload: Workload) -> tuple[list[dict[str, Any]], list[bool], dict[str, Any]]:
         whole = {"accesses": 9e6}

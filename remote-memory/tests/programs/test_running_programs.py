@@ -166,7 +166,7 @@ def test_orders_that_cannot_be(server: RemoteServer) -> None:
     program.order("fill first 2")
     for arguments, words in (
         (("detach", "7"), "there is no segment 7"),
-        (("detach", "demo"), "'demo' is no number of a segment"),
+        (("detach", "demo"), "'demo' is not a number of a segment"),
         (("attach", f"memory,size=16GiB,key={server.key}"), ""),
         (("attach", "memory,size=1GiB", "--size", "64KiB"), "NAME says all of the segment"),
     ):
@@ -174,4 +174,4 @@ def test_orders_that_cannot_be(server: RemoteServer) -> None:
         assert done.returncode == 2 and words in done.stderr, (arguments, done.stderr)
     assert program.end() == 0
     gone = program.consort("list")
-    assert gone.returncode == 2 and "is no program that `consort remote run` started" in gone.stderr
+    assert gone.returncode == 2 and "is not a program that `consort remote run` started" in gone.stderr

@@ -163,10 +163,10 @@ def test_windows_are_listed_and_the_last_one_ends_the_hardware(runtime):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["a b", "--size", "4KiB"], "is no name"),
+        (["a b", "--size", "4KiB"], "is not a name"),
         (["w", "--size", "4096"], "--size"),
         (["w", "--size", "5KiB"], "multiple of 4 KiB"),
-        (["w", "--size", "4KiB", "--address", "here"], "--address: 'here' is no address"),
+        (["w", "--size", "4KiB", "--address", "here"], "--address: 'here' is not an address"),
         (["w", "--size", "4KiB", "--link", "2"], "no such link"),
         (["w", "--size", "4KiB", "--wave", "/nowhere/a.fst"], "--wave: there is no folder"),
     ],

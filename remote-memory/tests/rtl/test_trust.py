@@ -160,7 +160,7 @@ def test_a_hostile_cblock_reaches_nothing_over_wires_that_keep_words_while_they_
 
 
 def stops_nobody(hostile: Path, seed: int) -> None:
-    # The harness fails if the memory is asked for anything else; the checkers fail if it is no burst of AXI4.
+    # The harness fails if the memory is asked for anything else; the checkers if it is not an AXI4 burst.
     result = subprocess.run(
         [str(hostile), "20000", str(seed)], capture_output=True, text=True, timeout=PATIENCE
     )

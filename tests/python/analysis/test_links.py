@@ -262,7 +262,7 @@ def test_requests_to_a_worker_do_not_travel_over_a_link() -> None:
     ("link", "said"),
     [
         ({"sides": {"x87": "near"}}, "the processor 'x87' is not known; did you mean 'x86'?"),
-        ({"sides": {"x86": "free"}}, "'free' is no end of the link 'link-0'; write near or far"),
+        ({"sides": {"x86": "free"}}, "'free' is not an end of the link 'link-0'; write near or far"),
         ({"descriptor": "0B"}, "the descriptor is 0"),
     ],
 )

@@ -118,7 +118,7 @@ def test_jitter_must_be_the_response_time() -> None:
     assert [bound.response for bound in found] == [1, 20, 22]
     assert [bound.schedulable for bound in found] == [True, True, True]
     third = self_suspending(make((1, 0, 2), (5, 5, 20), (1, 0, 20)))[2]
-    # 22 is above the period: what was found is no bound of the jobs after the first.
+    # 22 is above the period: what was found is not a bound of the jobs after the first.
     assert (third.response, third.schedulable) == (None, False)
     assert "at most" not in third.verdict() and "later jobs may take longer" in third.verdict()
     assert third.to_json()["response_ps"] is None

@@ -41,7 +41,7 @@ def test_jobs_that_are_kept_apart_do_not_meet() -> None:
 
 
 def test_the_earlier_deadline_goes_first() -> None:
-    """A set of Pellizzoni and Lipari's kind: offsets that are no multiples of a common divisor."""
+    """A set of Pellizzoni and Lipari's kind: offsets that are not multiples of a common divisor."""
     rows = [(1, 4, 4, 0, 0), (2, 6, 6, 1, 0), (2, 12, 3, 3, 0)]
     assert [aware(rows, i) for i in range(3)] == by_every_job(rows)
     assert [blind(rows, i) for i in range(3)] == [3, 5, 2]

@@ -34,7 +34,7 @@ def two() -> System:
 def test_scaled_execution_times(two):
     one = scaled(two, Scale("wcet", "slow"), Fraction(1, 2))
     assert str(one.wcet("slow")) == "3ms" and str(one.wcet("fast")) == "2ms"
-    # Up, where it is no whole picosecond: never optimistic.
+    # Up, where it is not a whole picosecond: never optimistic.
     third = scaled(two, Scale("wcet"), Fraction(1, 3))
     assert third.wcet("fast").picoseconds == 666_666_667
     clock = scaled(two, Scale("clock", "a72"), Fraction(1, 2))

@@ -345,5 +345,5 @@ def test_a_task_of_no_length_where_its_master_computes_it_is_refused() -> None:
 
 def test_a_service_is_a_workers() -> None:
     tasks = {"a": {"period": "1ms", "wcet": "1us", "on": "m4-0"}}
-    with pytest.raises(BadDescription, match="is no worker"):
+    with pytest.raises(BadDescription, match="is not a worker"):
         describe(tasks=tasks, scheduling={"m4-0": {"service": "fifo"}})

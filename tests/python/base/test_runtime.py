@@ -70,10 +70,10 @@ def another_users(prepared: Path, elsewhere: Path) -> None:
 @pytest.mark.parametrize(
     ("prepare", "says"),
     [
-        (a_link, "no folder but a link"),
+        (a_link, "not a folder but a link"),
         (open_to_a_group, "open to other users"),
         (readable, "open to other users"),
-        (a_file, "no folder but a file"),
+        (a_file, "not a folder but a file"),
         pytest.param(another_users, "belongs to another user", marks=as_root),
     ],
 )
@@ -210,7 +210,7 @@ def test_a_state_of_another_form_is_no_board(
     "name", ["", "-rf", "--", "x,y=z", "a/b", "..", ".x", "x" * 41, "x" * 120, "ä", "a b", "a\n"]
 )
 def test_names_that_are_more_than_names(name: str) -> None:
-    with pytest.raises(BadInput, match="no name for a board") as refused:
+    with pytest.raises(BadInput, match="not a name for a board") as refused:
         checked_name(name, "a board")
     assert len(str(refused.value)) < 300
 
@@ -219,7 +219,7 @@ def test_names_that_are_more_than_names(name: str) -> None:
 def test_boards_take_no_such_name(runtime: Path, name: str) -> None:
     from consort.board.boards import board_named
 
-    with pytest.raises(BadInput, match="no name for a board"):
+    with pytest.raises(BadInput, match="not a name for a board"):
         Board(board_named("mps2"), {}, name=name)
 
 

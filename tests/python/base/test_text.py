@@ -78,7 +78,7 @@ def test_a_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", [b"no text \xff"])
 def test_a_folder_of_any_name(tmp_path: Path, folder: bytes) -> None:
-    """Also one whose bytes are no text, on a terminal that has few letters."""
+    """Also one whose bytes are not text, on a terminal that has few letters."""
     made = tmp_path / os.fsdecode(folder)
     made.mkdir()
     file, root = str(made / "system.yaml"), str(tmp_path / "runs")

@@ -187,7 +187,7 @@ def test_what_is_wrong_with_several_files(tmp_path: Path) -> None:
     # The error of a value names the file that it is in.
     text = copy.read_text(encoding="utf-8").replace("/2.0.0", "/1.0.0")
     copy.write_text(text.replace('value="500"', 'value="5x"'), encoding="utf-8")
-    with pytest.raises(BadInput, match=r"7-again\.amxmi:[0-9]+: .*'5x' is no number"):
+    with pytest.raises(BadInput, match=r"7-again\.amxmi:[0-9]+: .*'5x' is not a number"):
         import_amalthea(copy, *files[1:])
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match=r"no \.amxmi file lies in the folder"):
@@ -382,7 +382,7 @@ def entry(occurrences: int, apart: str) -> str:
     ("entries", "apart", "distances"),
     [
         (entry(2, "1") + entry(3, "2") + entry(4, "40"), "1ms", ["1ms", "2ms", "40ms"]),
-        # More releases take no less time than fewer, and what the first one says already is no list.
+        # More releases take no less time than fewer, and what the first one says already is not a list.
         (entry(5, "40") + entry(2, "1"), "1ms", ["1ms", "1ms", "1ms", "40ms"]),
         (entry(2, "10") + entry(3, "20") + entry(4, ""), "10ms", None),
     ],
@@ -508,18 +508,18 @@ def test_distribution_without_upper_bound_gives_no_wcet(tmp_path: Path) -> None:
     [
         ("amalthea/1.0.0", "amalthea/0.6.2", "the model is of release '0.6.2'; releases 0.7 to 3.x are read"),
         ("amalthea/1.0.0", "amalthea/4.0.0", "the model is of release '4.0.0'"),
-        ("http://app4mc.eclipse.org/amalthea/1.0.0", "http://example.org/x", "no Amalthea model"),
-        ("</am:Amalthea>", "", "is no well-formed XML: no element found"),
+        ("http://app4mc.eclipse.org/amalthea/1.0.0", "http://example.org/x", "not an Amalthea model"),
+        ("</am:Amalthea>", "", "is not well-formed XML: no element found"),
         ('unit="KiB"', 'unit="KIB"', "the unit 'KIB' is not known"),
         ('<recurrence value="1" unit="ms"/>', "", "has no recurrence; add one above 0"),
-        ('value="20" unit="us"/></jitter>', 'value="x" unit="us"/></jitter>', "'x' is no number"),
+        ('value="20" unit="us"/></jitter>', 'value="x" unit="us"/></jitter>', "'x' is not a number"),
         (
             'lowerBound="1000" upperBound="3000"',
             'lowerBound="4000" upperBound="3000"',
             "is above the upper bound",
         ),
-        ('lowerBound="1000"', 'lowerBound="1e999999999"', "is no number"),
-        ('priority="7"', 'priority="7.5"', "is no 32-bit whole number"),
+        ('lowerBound="1000"', 'lowerBound="1e999999999"', "is not a number"),
+        ('priority="7"', 'priority="7.5"', "is not a 32-bit whole number"),
         ('xmi:id="log?type=Task"', 'xmi:id="control?type=Task"', "the id 'control?type=Task' stands twice"),
     ],
 )
@@ -686,10 +686,10 @@ def test_odd_numbers_of_occurrences_are_no_distances(tmp_path: Path, often: str)
         (
             'recurrence value="1" unit="ms"',
             'recurrence value="1e-40" unit="ms"',
-            "is no time that Consort takes",
+            "is not a time that Consort takes",
         ),
         ('recurrence value="5" unit="ms"', 'recurrence value="2e9" unit="ms"', "0, or 1ps to 1000000s"),
-        ('maximum value="40" unit="ms"', 'maximum value="2e9" unit="ms"', "is no time that Consort takes"),
+        ('maximum value="40" unit="ms"', 'maximum value="2e9" unit="ms"', "is not a time that Consort takes"),
         ('value="10000"', 'value="-1"', "a number of cycles is below 0"),
         ('value="5"/>', 'value="-5"/>', "a number of cycles is below 0"),
         ('value="5"/>', 'value="1e40"/>', "a latency of it is longer than 1000000s"),

@@ -272,7 +272,7 @@ def test_what_cannot_be_carried_over_is_reported(
 
 
 def test_a_clock_ratio_that_is_no_number_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"prescaler 'p1'.*'fast' is no number"):
+    with pytest.raises(BadInput, match=r"prescaler 'p1'.*'fast' is not a number"):
         import_amalthea(written(tmp_path, ('clockRatio="2.5"', 'clockRatio="fast"')))
 
 

@@ -94,7 +94,7 @@ def test_elements_alone_hold_the_timing() -> None:
 @settings(max_examples=examples(25))
 @given(systems())
 def test_elements_alone_never_understate_times(system: System) -> None:
-    """If a time is no whole number of cycles, the elements have the worse."""
+    """If a time is not a whole number of cycles, the elements have the worse."""
     read = back(without_extras(export_amalthea(system, Report())), system)
     for name, task in system.tasks.items():
         other = read.tasks[name]

@@ -94,7 +94,7 @@ def test_device_tree_gives_a_platform(tmp_path: Path, capsys: pytest.CaptureFixt
         (("none.xyz", "-o", "x.yaml"), "name it by --from"),
         (("{small}", "-o", "x.txt"), "does not end in .yaml"),
         (("{small}", "-o", "nowhere/x.yaml"), "cannot be written"),
-        (("{small}", "--from", "rt-app", "-o", "x.yaml"), "is no JSON"),
+        (("{small}", "--from", "rt-app", "-o", "x.yaml"), "is not JSON"),
         (("{small}",), "Missing option '-o'"),
         (("-o", "x.yaml"), "Missing argument 'FILE [FILE]...'"),
         (("{small}", "--priority-order", "up", "-o", "x.yaml"), "'higher', 'lower'"),

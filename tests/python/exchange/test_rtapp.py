@@ -133,7 +133,7 @@ def test_a_thread_that_never_waits_leaves_those_beside_it_no_bound(
 def test_a_priority_that_linux_does_not_have_is_refused(tmp_path: Path, priority: int) -> None:
     given = ("SCHED_RR", f'"priority": {priority},', "", "SCHED_FIFO", "", "", "")
     with pytest.raises(
-        BadInput, match=f"tasks.hi.priority: {priority} is no priority of SCHED_RR, which has"
+        BadInput, match=f"tasks.hi.priority: {priority} is not a priority of SCHED_RR, which has"
     ):
         read(tmp_path, TWO % given)
 
@@ -342,19 +342,19 @@ def test_what_is_json_already_stays(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"tasks": {"a": {"run": 1,, }}}', "is no JSON"),
+        ('{"tasks": {"a": {"run": 1,, }}}', "is not JSON"),
         ('{"tasks": {"a": {"runn": 1} /* open', "load.json:1: the comment has no end"),
         ('{"task": {}}', "task: unknown key 'task'; did you mean 'tasks'?"),
         ('{"tasks": {"a": {"prioritty": 1, "run": 1}}}', "unknown key 'prioritty'; did you mean 'priority'?"),
-        ('{"tasks": {"a": {"run": "1"}}}', "tasks.a.run: '1' is no whole number"),
-        ('{"tasks": {"a": {"run": 1.5}}}', "tasks.a.run: 1.5 is no whole number"),
+        ('{"tasks": {"a": {"run": "1"}}}', "tasks.a.run: '1' is not a whole number"),
+        ('{"tasks": {"a": {"run": 1.5}}}', "tasks.a.run: 1.5 is not a whole number"),
         ('{"tasks": {"a": {"run": -1}}}', "tasks.a.run: -1 is outside"),
         (
             '{"tasks": {"a": {"run": 1, "timer": {"ref": "u"}}}}',
-            "tasks.a.timer.period: None is no whole number",
+            "tasks.a.timer.period: None is not a whole number",
         ),
-        ('{"tasks": {"a": {"run": 1, "timer": 5}}}', "tasks.a.timer: is no object"),
-        ('{"tasks": {"a": {"run": 1, "policy": "FIFO"}}}', "tasks.a.policy: 'FIFO' is no policy"),
+        ('{"tasks": {"a": {"run": 1, "timer": 5}}}', "tasks.a.timer: is not an object"),
+        ('{"tasks": {"a": {"run": 1, "policy": "FIFO"}}}', "tasks.a.policy: 'FIFO' is not a policy"),
         ('{"tasks": {"a": {"run": 1, "instance": 5000, "timer": {"period": 9}}}}', "at most 1024"),
         ('{"tasks": {"a": {"run": 1, "cpus": [4000]}}}', "above 1023"),
         (
@@ -365,13 +365,13 @@ def test_what_is_json_already_stays(data: dict[str, Any]) -> None:
             '{"tasks": {"a": {"run": 1, "policy": "SCHED_DEADLINE", "dl-runtime": 10}}}',
             "give it a 'dl-period', or a timer",
         ),
-        ('{"tasks": {"a": {"run": 1, "resume"}}}', "is no JSON"),
-        ('{"tasks": {"a": {"run": 1, "resume": ""}}}', "tasks.a.resume: '' is no name of a thread"),
-        ('{"tasks": {"a": {"phases": {"p": {"run": 1, "loop": "x"}}}}}', "phases.p.loop: 'x' is no whole"),
-        ('{"tasks": {"a": {"run": 1, "suspend": 5}}}', "tasks.a.suspend: 5 is no name of a thread"),
+        ('{"tasks": {"a": {"run": 1, "resume"}}}', "is not JSON"),
+        ('{"tasks": {"a": {"run": 1, "resume": ""}}}', "tasks.a.resume: '' is not a name of a thread"),
+        ('{"tasks": {"a": {"phases": {"p": {"run": 1, "loop": "x"}}}}}', "phases.p.loop: 'x' is not a whole"),
+        ('{"tasks": {"a": {"run": 1, "suspend": 5}}}', "tasks.a.suspend: 5 is not a name of a thread"),
         ('{"tasks": {"a": {"exec": 5}}}', "tasks.a.exec: needs a 'period'"),
         ('{"tasks": {"a": {"exec": 0, "period": 9}}}', "tasks.a.exec: 0 is outside 1 to"),
-        ('{"tasks": {"a": {"exec": 5, "period": 9, "run": 1}}}', "tasks.a.run: is no key beside 'exec'"),
+        ('{"tasks": {"a": {"exec": 5, "period": 9, "run": 1}}}', "tasks.a.run: is not a key beside 'exec'"),
         ('{"tasks": {"a": {"exec": 5, "period": 9, "lock_order": []}}}', "tasks.a.lock_order: beside 'exec'"),
         ('{"tasks": {}}', "there is no thread that could be imported"),
         ("[]", "holds no object"),

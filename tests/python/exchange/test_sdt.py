@@ -53,8 +53,8 @@ def test_small_tree() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("/dts-v1/;", "", "is no device tree source"),
-        ('device_type = "memory";', 'device_type = "memory"', "is no device tree source"),
+        ("/dts-v1/;", "", "is not a device tree source"),
+        ('device_type = "memory";', 'device_type = "memory"', "is not a device tree source"),
         ('model = "Small Zynq"', "model = <1>", "has a property that cannot be read"),
         ('device_type = "memory"', "device_type = <1>", "has a property that cannot be read"),
         ('compatible = "cpus,cluster"', 'compatible = "x"', "the tree has no cluster of CPUs"),
@@ -147,7 +147,7 @@ def test_a_memory_beyond_64_bits(tmp_path: Path) -> None:
 
 def test_numbers_and_nesting_without_end(tmp_path: Path) -> None:
     path = edited(tmp_path, 'model = "Small Zynq"', f"many = <{'9' * 10_000}>")
-    assert "is no device tree source" in refused(path)
+    assert "is not a device tree source" in refused(path)
     path = edited(tmp_path, 'model = "Small Zynq"', f"many = <{'(' * 5000}1{')' * 5000}>")
     assert "nested too deeply" in refused(path)
     path = tmp_path / "deep.dts"
@@ -156,9 +156,9 @@ def test_numbers_and_nesting_without_end(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    assert "is no file" in refused(tmp_path)
+    assert "is not a file" in refused(tmp_path)
     os.mkfifo(tmp_path / "pipe.dts")
-    assert "is no file" in refused(tmp_path / "pipe.dts")
+    assert "is not a file" in refused(tmp_path / "pipe.dts")
 
 
 def test_no_such_file(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ ALIASED = """\
 
 
 def test_what_one_cluster_sees_elsewhere_is_an_alias(tmp_path: Path) -> None:
-    """Two clusters see different things at 0; an alias to a missing node is no error, as for dtc."""
+    """Two clusters see different things at 0; an alias to a missing node is not an error, as for dtc."""
     path = tmp_path / "soc.dts"
     path.write_text(ALIASED, encoding="utf-8")
     imported = import_sdt(path)

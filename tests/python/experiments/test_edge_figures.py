@@ -82,7 +82,7 @@ def test_experiment_runs(figure: str, tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     goals = {g["name"]: g for g in found["goals"]}
     assert done.returncode == (0 if all(g["met"] for g in goals.values()) else 1), done.stderr
-    # The experiment finds out if offloading saves instructions; that outputs are right is no finding.
+    # The experiment finds out if offloading saves instructions; that outputs are right is not a finding.
     assert goals[f"{figure.replace('-', '_')}_output_errors"]["met"]
     rows = found["rows"]
     kinds = {(r["processor"], r["arithmetic"], r["communication"], r["provenance"]) for r in rows}

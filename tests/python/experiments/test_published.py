@@ -135,7 +135,7 @@ HEADING = "memory,statistic,value,unit,provenance,source,note\n"
     [
         ("memory,value\nDDR,1\n", "has no column statistic"),
         (HEADING + "DDR,median,fast,ns,published,x,\n", "'fast' is not a number"),
-        (HEADING + "DDR,median,1,ns,guessed,x,\n", "'guessed' is no kind of provenance"),
+        (HEADING + "DDR,median,1,ns,guessed,x,\n", "'guessed' is not a kind of provenance"),
         (HEADING + "DDR,median,,ns,published,x,\n", "neither a value nor a note"),
         (HEADING + "DDR,median,1\n", "another number of cells"),
     ],

@@ -54,8 +54,8 @@ def test_plan_gives_nothing_twice() -> None:
         ({"partition_bytes": 1000}, "--partition-size: a72-0"),
         ({"colors": 16}, "there are 16, and the rest needs one"),
         ({"llc_ways": 0}, "colouring needs --llc-size and --llc-ways"),
-        ({"llc_bytes": MIB + 1}, "no whole number of pages"),
-        ({"group": "gpu"}, "'gpu' is no core group of versal: a72, r5f"),
+        ({"llc_bytes": MIB + 1}, "not a whole number of pages"),
+        ({"group": "gpu"}, "'gpu' is not a core group of versal: a72, r5f"),
         ({"group": "r5f"}, "no task runs on a core of 'r5f'"),
         ({"first_irq": 16}, "shared peripheral interrupts are 32 to 1019"),
     ],
@@ -175,7 +175,7 @@ def test_command_writes_files_and_refuses(tmp_path: Path, capsys: pytest.Capture
     with pytest.raises(SystemExit) as end:
         main(line)
     assert end.value.code == 0 and (tmp_path / "consort.overlay").is_file()
-    for more, said in ((["--colors", "3"], "--llc-size"), (["--window", "here"], "is no number")):
+    for more, said in ((["--colors", "3"], "--llc-size"), (["--window", "here"], "is not a number")):
         with pytest.raises(SystemExit) as end:
             main([*line, *more])
         assert end.value.code == 2 and said in capsys.readouterr().err

@@ -160,7 +160,7 @@ def test_times_are_exact_or_refused() -> None:
     # 160 us are 10000 ticks; 383.92 us are 23995, nothing to round; 1002.92 us are 62682.5.
     assert rows_of(tables, "cores")[0]["slot"] == 10_000
     assert [row["wcet"] for row in rows_of(tables, "tasks")[:2]] == [23_995, 62_683]
-    with pytest.raises(BadInput, match=r"ttsprk.period: 10ms is no whole number of ticks"):
+    with pytest.raises(BadInput, match=r"ttsprk.period: 10ms is not a whole number of ticks"):
         make_tables(system, TableOptions(ticks_per_second=32_768))
     with pytest.raises(BadInput, match="--clock: a clock of 0 Hz has no ticks"):
         make_tables(system, TableOptions(ticks_per_second=0))
@@ -318,7 +318,7 @@ def test_a_board_program_takes_images_and_scratchpads_into_its_region(tmp_path: 
     assert places == sorted(places) and all(0x110000 <= place < 0x200000 for place in places)
     assert found["consort_core_0_partition_1"] - found["consort_core_0_partition_0"] == 8192
     assert found["consort_filter_data"] - found["consort_filter_code"] >= 1000
-    with pytest.raises(BadInput, match="--region: 'a b' is no name"):
+    with pytest.raises(BadInput, match="--region: 'a b' is not a name"):
         make_tables(small(), TableOptions(region="a b"))
 
 
@@ -384,11 +384,11 @@ def test_objects_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"task.o: is for EM_ARM, and the task's core is x86_64"):
         make_tables(small(), TableOptions(objects={"filter": (arm,)}))
     (tmp_path / "text.o").write_text("no object")
-    with pytest.raises(BadInput, match=r"text.o: is no ELF object file"):
+    with pytest.raises(BadInput, match=r"text.o: is not an ELF object file"):
         make_tables(small(), TableOptions(objects={"filter": (tmp_path / "text.o",)}))
     with pytest.raises(BadInput, match=r"gone.o: cannot be read"):
         make_tables(small(), TableOptions(objects={"filter": (tmp_path / "gone.o",)}))
-    with pytest.raises(BadInput, match="--object: 'other' is no three-phase task; there are filter"):
+    with pytest.raises(BadInput, match="--object: 'other' is not a three-phase task; there are filter"):
         make_tables(small(), TableOptions(objects={"other": (arm,)}))
     cut = tmp_path / "cut.o"
     cut.write_bytes(arm.read_bytes()[:300])
@@ -563,7 +563,7 @@ static_assert(t::plain_inputs[0][0] == nullptr && t::plain_outputs[0][0] == null
     [
         (
             {"channels.video.flow": "front"},
-            "channels.video.flow: 'front' is no flow that the kernel can compare",
+            "channels.video.flow: 'front' is not a flow that the kernel can compare",
         ),
         ({"channels.video.flow": "1.2.3.400/8"}, "channels.video.flow: '1.2.3.400/8'"),
         ({"channels.video.flow": "1/33"}, "channels.video.flow: '1/33'"),
@@ -605,7 +605,7 @@ def test_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixtur
     ("words", "status", "said"),
     [
         (["--scratchpad", "app-0"], 2, "'app-0' is not of the form CORE=ADDRESS"),
-        (["--scratchpad", "app-0=here"], 2, "'here' is no address"),
+        (["--scratchpad", "app-0=here"], 2, "'here' is not an address"),
         (["--scratchpad", "app-0=0", "--scratchpad", "app-0=0"], 2, "'app-0' is given twice"),
         (["--dma-rate", "5"], 2, "5 has no unit"),
         (["--dma-rate", "1MB/s"], 2, "longer than the slot"),
@@ -649,9 +649,9 @@ def test_files_are_written_together_or_not_at_all(tmp_path: Path, monkeypatch: p
         write_together(tmp_path, {"a": "1", "b": "2"})
     assert [p.name for p in tmp_path.iterdir()] == ["b"]
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="is no folder"):
+    with pytest.raises(BadInput, match="is not a folder"):
         write_together(tmp_path / "file", {"a": "1"})
-    with pytest.raises(BadInput, match="is no folder"):
+    with pytest.raises(BadInput, match="is not a folder"):
         write_together(tmp_path / "file" / "below", {"a": "1"})
 
     def full(self: Path, text: str, encoding: str = "") -> int:

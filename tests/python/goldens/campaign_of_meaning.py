@@ -703,7 +703,7 @@ def judged(case: Case, folder: Path) -> tuple[str, str] | None:
         return None
     rows = any(device.kind in ("function", "recording") for device in made.devices.values())
     if rows or not reads_its_plan(made):
-        return None  # the rows of these descriptions are no inputs: a plan alone reads them
+        return None  # the rows of these descriptions are not inputs: a plan alone reads them
     length = Duration(case.duration)
     simulated = consort.simulate(analysed, length, seed=case.seed, root=folder)
     executed = consort.run(

@@ -814,7 +814,7 @@ def test_blocks_that_found_no_room_are_of_the_jobs_that_the_machine_disturbed(tm
 
 
 def test_a_block_that_found_no_room_is_not_one_that_its_reader_did_not_see(tmp_path: Path) -> None:
-    """The machine kept the reader, so that blocks were dropped: that none of them came is no second fault."""
+    """The machine kept the reader, so that blocks were dropped: their absence is not a second fault."""
     recording = piped()
     dropped = OPERATIONS.index("write-dropped")
     recording.operations = [

@@ -231,7 +231,7 @@ def hogs_of(draw: random.Random) -> list[tuple[int, int]]:
 
 
 def delayed(kind: str, draw: random.Random, tasks: dict[str, dict[str, int]]) -> dict[str, Planted]:
-    """Delays that are no overruns: a thread goes on after its step, or is not preempted meanwhile."""
+    """Delays that are not overruns: a thread goes on after its step, or is not preempted meanwhile."""
     name = draw.choice(list(tasks) if kind == "after its step" else list(tasks)[1:])
     jobs = draw.sample(range(1, LENGTH // tasks[name]["period"] - 1), draw.choice([1, 1, 3]))
     stalls = dict.fromkeys(jobs, draw.randint(1 * MS, 20 * MS))
@@ -341,8 +341,8 @@ def test_an_overrun_beside_a_gap_is_held_only_where_its_job_never_ran(tmp_path: 
 
 @pytest.mark.parametrize(("stall", "expected"), [(0, "held"), (8 * MS, "undecided")])
 def test_a_late_job_that_nobody_can_explain_is_not_held(tmp_path: Path, stall: int, expected: str) -> None:
-    """Beside a master, where lateness is no proof: a thread goes on for 8 ms after its step, and its core was
-    kept from it for 60 us."""
+    """Beside a master, where lateness is not a proof: a thread goes on for 8 ms after its step, and its core
+    was kept from it for 60 us."""
     facts = {"period_ns": 20 * MS, "deadline_ns": 20 * MS, "wcet_ns": 3 * MS}
     remote = {"worker": "w0", "execution": "offloaded", "rank": 0, "wcet_ns": 1 * MS}
     recording = Recording({"master": facts | remote, "low": facts | {"rank": 1}}, duration_ns=40 * 20 * MS)

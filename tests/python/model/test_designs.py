@@ -232,7 +232,7 @@ def test_inline_data_without_a_file() -> None:
         ],
         "1ms": [
             "a.on: 'p-2' is not a core of platform two; p cores: p-0 to p-1",
-            "a.wcet.q: 'q' is no processor of platform two; processors: p",
+            "a.wcet.q: 'q' is not a processor of platform two; processors: p",
         ],
     }.items():
         described["tasks"] = {"a": {"period": period, "wcet": {"q": "1us"}, "on": "p-2"}}

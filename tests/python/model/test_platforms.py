@@ -81,7 +81,7 @@ def own(name: str) -> Platform:
 
 def value_at(platform: Platform, place: str) -> Any:
     found = {where: value for where, value, _ in platform.figures()}
-    assert place in found, f"{place} is no figure; there are {sorted(found)}"
+    assert place in found, f"{place} is not a figure; there are {sorted(found)}"
     return found[place]
 
 

@@ -51,14 +51,14 @@ def test_read(kind: type[Quantity], text: str, value: int) -> None:
         (DataRate, "3.3GB", "'3.3GB' is a size; a data rate is needed, for example 3.3GB/s"),
         (Size, "0.3B", "'0.3B' is not a whole number of bytes; quantities are never rounded"),
         (Frequency, "0.5Hz", "'0.5Hz' is not a whole number of hertz; quantities are never rounded"),
-        (Size, "1e3B", "'1e3B' is no size; write a number and a unit, for example 64KiB"),
-        (Duration, "1_000us", "'1_000us' is no duration; write a number and a unit, for example 50us"),
+        (Size, "1e3B", "'1e3B' is not a size; write a number and a unit, for example 64KiB"),
+        (Duration, "1_000us", "'1_000us' is not a duration; write a number and a unit, for example 50us"),
         (
             Duration,
             "7 fortnights",
             "'7 fortnights' has the unknown unit 'fortnights'; a duration is in ps, ns, us, ms, s",
         ),
-        (Duration, "", "'' is no duration; write a number and a unit, for example 50us"),
+        (Duration, "", "'' is not a duration; write a number and a unit, for example 50us"),
     ],
 )
 def test_refused(kind: type[Quantity], text: str, says: str) -> None:

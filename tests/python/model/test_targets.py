@@ -176,7 +176,7 @@ def test_names_and_costs_are_those_of_the_target() -> None:
     assert (servo.master, servo.on, system.channels["servo.in"].memory) == ("r5f-0", "a72-0", "ocm")
     assert system.scheduling.keys() == {"r5f-0", "a72-0"} and system.run.cpus == {"a72-1": 3}
     assert str(system.wcet("servo")) == "20us"
-    # Only the host's is known, which is no processor here: as everywhere it is a figure that is missing.
+    # Only the host's is known, which is not a processor here: as everywhere it is a figure that is missing.
     assert system.tasks["panel"].wcet is None
     assert warnings_of(system) == []
     assert not system.targets and system.platform_description.name == "versal"
@@ -225,7 +225,7 @@ def test_a_processor_of_no_platform_of_the_description_is_refused() -> None:
     tasks = {"panel": {"period": "20ms", "wcet": {"host": "10us", "a73": "1us"}, "on": "master-1"}}
     changes = {"tasks": tasks, "channels": {}, "scheduling": {}, "run": {}}
     for on in (None, "there"):
-        with pytest.raises(BadDescription, match="'a73' is no processor of platform"):
+        with pytest.raises(BadDescription, match="'a73' is not a processor of platform"):
             targets = {"there": {"platform": "versal", "cores": {"master-1": "a72-0"}}}
             system_from_data(DRIVE | changes | {"targets": targets}, file=PLATFORM / "system.yaml", on=on)
 

@@ -279,9 +279,9 @@ def test_what_there_is_not_to_choose_is_said(folder: Path) -> None:
         "bandwidths": "no core has a 'bandwidth'",
         "supply": "did you mean 'supplies'",
         "supplies,supplies": "stands twice",
-        "supplies=3ms..1ms": "is no range",
-        "supplies=1ms": "is no range",
-        "bandwidths=1ms..2ms": "is no range",
+        "supplies=3ms..1ms": "is not a range",
+        "supplies=1ms": "is not a range",
+        "bandwidths=1ms..2ms": "is not a range",
         "supplies=1us..5ms/1us": "more than 1000 values",
         "memories=ddr": "memories have no range",
     }.items():

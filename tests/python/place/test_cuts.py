@@ -100,7 +100,7 @@ def test_a_set_that_does_not_fit_is_excluded_on_each_core_that_is_alike_whatever
     assert takes_audsley(problem, "fast-0")
     found = cuts_of(problem)
     assert all(cut.general and cut.term is None for cut in found)
-    # c is no part of the reason, and fast-1 is like fast-0.
+    # c is not part of the reason, and fast-1 is like fast-0.
     names = [
         {
             f"{problem.decisions[one.decision]} {problem.decisions[one.decision].places[one.place]}"

@@ -106,7 +106,7 @@ def test_equal_plans_have_equal_images(image: bytes) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("magic", 0, "this is no plan image"),
+        ("magic", 0, "this is not a plan image"),
         ("version", 1, "another version"),
         ("layout", 1, "laid out otherwise"),
         ("hash", 1, "damaged"),
@@ -120,7 +120,7 @@ def test_another_programs_image_is_refused(image: bytes, name: str, value: int, 
 
 def test_what_is_cut_off_or_changed_is_refused(image: bytes) -> None:
     for damaged in (image[:-8], image + bytes(8), image[:-1] + bytes([image[-1] ^ 1]), b""):
-        with pytest.raises(ValueError, match=r"damaged|no plan image"):
+        with pytest.raises(ValueError, match=r"damaged|not a plan image"):
             _engine.run_plan(damaged)
 
 

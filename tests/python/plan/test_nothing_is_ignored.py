@@ -5,7 +5,7 @@ Descriptions in walk/ together have every key of the schema, which a test makes 
 is changed and each key taken out, one at a time; what is planned then must differ, or be refused. Texts that
 only describe must stand in what `consort plan` prints.
 
-A figure for a processor that a task is not placed on is no key that is ignored: it is what the task costs
+A figure for a processor that a task is not placed on is not a key that is ignored: it is what the task costs
 there. The descriptions give none. Of priorities only the order counts.
 """
 

@@ -209,7 +209,7 @@ class TestProposals:
 
     @pytest.mark.parametrize("text", ["20", "-1%", "x%", "5000%"])
     def test_what_is_no_margin(self, text: str) -> None:
-        with pytest.raises(BadInput, match="is no margin"):
+        with pytest.raises(BadInput, match="is not a margin"):
             margin_of(text)
         assert margin_of("12.5%") == Fraction(1, 8)
 
@@ -318,7 +318,7 @@ def test_the_command_writes_what_it_measured(description: Path) -> None:
         (["--task", "frist"], "did you mean 'first'"),
         (["--mode", "kruise"], "there is no mode 'kruise'; did you mean 'cruise'?"),
         (["--mode", "cruise", "--task", "first"], "there is no task 'first'; tasks: second"),
-        (["--margin", "a lot"], "is no margin"),
+        (["--margin", "a lot"], "is not a margin"),
         (["--json", "--diff"], "choose one"),
     ],
 )

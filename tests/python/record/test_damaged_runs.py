@@ -64,7 +64,7 @@ def test_a_table_outside_of_the_folder_is_not_opened(run: Path, tmp_path: Path, 
     change(run, lambda data: table(data).update(file=name))
     opened = open_run(run)
     # Names are read as a terminal shows them: there is no file of such a one.
-    refusal = "is no file" if how == "null byte" else "does not lie in the run's folder"
+    refusal = "is not a file" if how == "null byte" else "does not lie in the run's folder"
     with pytest.raises(BadInput, match=refusal):
         opened.table("on", "jobs")
     for command, arguments in (
@@ -111,7 +111,7 @@ def test_a_field_of_another_form_is_named(run: Path, edit: Callable[[Any], objec
         (b"\xff\xfe", "not UTF-8|not JSON"),
         (b"[" * 100_000, "no record of a run"),
         (b'{"consort_run": ' + b"9" * 10_000 + b"}", "no record of a run"),
-        (b'{"consort_run": NaN}', "NaN is no number of JSON"),
+        (b'{"consort_run": NaN}', "NaN is not a number of JSON"),
         (b"[]", "recorded by another version: the run format is None"),
         (b'{"consort_run": 9}', "recorded by another version: the run format is 9"),
     ],

@@ -103,7 +103,7 @@ def test_nothing_has_no_summary() -> None:
 
 
 def test_provenance_is_one_of_the_known_kinds() -> None:
-    words = "'guessed' is no kind of provenance; use one of published, derived, bound"
+    words = "'guessed' is not a kind of provenance; use one of published, derived, bound"
     with pytest.raises(BadInput, match=words):
         summarise(np.array([1]), "ns", "guessed")
 

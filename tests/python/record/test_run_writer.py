@@ -266,9 +266,9 @@ def test_an_unambiguous_prefix_is_enough(tmp_path: Path, length: int) -> None:
 def test_what_the_caller_gives_is_checked(tmp_path: Path) -> None:
     raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(10, 1)}))
     root = tmp_path / "runs"
-    with pytest.raises(BadInput, match="name: 'a/b' is no name for a run"):
+    with pytest.raises(BadInput, match="name: 'a/b' is not a name for a run"):
         RunWriter("a/b", "application", root)
-    with pytest.raises(BadInput, match="kind: 'demo' is no kind of run; use one of application, loopback"):
+    with pytest.raises(BadInput, match="kind: 'demo' is not a kind of run; use one of application, loopback"):
         RunWriter("a", "demo", root)
     writer = RunWriter("a", "application", root, command=[])
     writer.add_configuration("on", "on", raw)
@@ -281,7 +281,7 @@ def test_what_the_caller_gives_is_checked(tmp_path: Path) -> None:
         writer.add_section("t", columns=[{"name": "a"}], rows=[[1, 2]])
     with pytest.raises(BadInput, match=r"columns\.0\.provenance: Input should be 'published'"):
         writer.add_section("t", columns=[{"name": "a", "provenance": "guessed"}], rows=[])
-    with pytest.raises(BadInput, match="kind: 'picture' is no kind of section; use table or figure"):
+    with pytest.raises(BadInput, match="kind: 'picture' is not a kind of section; use table or figure"):
         writer.add_section("t", "picture")
     writer.abandon()
 

@@ -228,7 +228,10 @@ def test_a_report_becomes_one_line_and_the_rest_stays() -> None:
     findings, rest = process.findings_in(ASAN)
     assert findings == ["stack-buffer-overflow, a write of 4 bytes, at /d/step.hpp:17 in broken::step"]
     assert rest == "core m-0, task plain, job 20: the process was ended by signal 6 (Aborted)"
-    assert process.findings_in("core m-0 ended\n#0 is no report") == ([], "core m-0 ended\n#0 is no report")
+    assert process.findings_in("core m-0 ended\n#0 is not a report") == (
+        [],
+        "core m-0 ended\n#0 is not a report",
+    )
 
 
 MODES_STEP = """

@@ -51,7 +51,7 @@ def test_a_socket_and_a_line_are_read_and_written_once_a_job(
     torques, numbers = rows["torque_torque"].to_pylist(), rows["torque_number"].to_pylist()
     # The amplifier was given what each job computed, and not a second time when the outputs were judged.
     assert list(peers.torques()) == list(zip(torques, numbers, strict=True))
-    # A job without a new value keeps that of the job before; noise and short datagrams are no values.
+    # A job without a new value keeps that of the job before; noise and short datagrams are not values.
     wished = rows["report_number"].to_pylist()
     assert numbers == sorted(numbers) and numbers[-1] > numbers[0]
     assert wished == sorted(wished) and wished[-1] > 0

@@ -268,7 +268,7 @@ class TestRefused:
 
     def test_a_core_that_nobody_goes_on_for(self, file: Path) -> None:
         done = consort("run", file, "--kill-core", "worker-0@1s")
-        assert done.returncode == 2 and "'worker-0' is no core that may die here" in done.stderr
+        assert done.returncode == 2 and "'worker-0' is not a core that may die here" in done.stderr
         done = consort("run", file, "--kill-core", "master-0")
         assert done.returncode == 2 and "names no core and time" in done.stderr
         done = consort("run", file, "--for", "virtual", "--stop-core", "master-0@1s")

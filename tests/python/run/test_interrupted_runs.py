@@ -130,7 +130,7 @@ def test_control_c_reaches_all_of_them(run: Run, runs: Path) -> None:
 def test_the_command_is_killed(run: Run, runs: Path, temporary: Path) -> None:
     run.popen.kill()
     assert run.ended()[0] == -signal.SIGKILL
-    # Files that it could not remove are no run, and go when the next run begins.
+    # Files that it could not remove are not a run, and go when the next run begins.
     assert files_under(runs)
     assert all(path.name.startswith(".partial-") for path in runs.iterdir())
     assert list_runs(runs) == []

@@ -181,6 +181,6 @@ def test_who_cannot_ask_is_refused(tmp_path: Path) -> None:
 
     run = ("run", str(file), "--for", "virtual")
     assert "have no whole number 'wish'; they have wanted" in refused({"member": "wish"}, *run)
-    assert "'nobody' is no task" in refused({"task": "nobody"}, "check", str(file))
-    assert "'third' is no mode" in refused({"modes": ["third"]}, "check", str(file))
+    assert "'nobody' is not a task" in refused({"task": "nobody"}, "check", str(file))
+    assert "'third' is not a mode" in refused({"modes": ["third"]}, "check", str(file))
     assert "a simulation computes no outputs" in refused({}, "simulate", str(file))

@@ -91,10 +91,10 @@ def test_integers_are_rounded_and_checked(csv: Path) -> None:
             "t,a,b\n0,1,2\n1,2\n",
             "r.csv:3: the row has 2 values, the first line names 3 columns; correct the row",
         ),
-        ("t,a,b\n0,1,2\n1,x,2\n", "r.csv:3:2: a: 'x' is no finite number; write a number"),
-        ("t,a,b\n0,1,2\n1,2,nan\n", "r.csv:3:3: b: 'nan' is no finite number; write a number"),
-        ("t,a,b\n0,1,2\n\nlate,2,1\n", "r.csv:4:1: t: 'late' is no time; write a number"),
-        ("t,a,b\n0,1,2\n1/2,2,1\n", "r.csv:3:1: t: '1/2' is no time; write a number"),
+        ("t,a,b\n0,1,2\n1,x,2\n", "r.csv:3:2: a: 'x' is not a finite number; write a number"),
+        ("t,a,b\n0,1,2\n1,2,nan\n", "r.csv:3:3: b: 'nan' is not a finite number; write a number"),
+        ("t,a,b\n0,1,2\n\nlate,2,1\n", "r.csv:4:1: t: 'late' is not a time; write a number"),
+        ("t,a,b\n0,1,2\n1/2,2,1\n", "r.csv:3:1: t: '1/2' is not a time; write a number"),
         (
             "t,a,b\n5,1,2\n5,2,1\n",
             "r.csv:3:1: t: the time 5 is not after the row before; sort the rows and remove double ones",
@@ -124,7 +124,7 @@ def test_members_and_columns_must_match(csv: Path) -> None:
         as_structs(recording, {"reference": Source("a")}, F32)
     with pytest.raises(BadInput, match=r"no member 'positon'; did you mean 'position'\?"):
         as_structs(recording, {**COLUMNS, "positon": Source("a")}, F32)
-    with pytest.raises(BadInput, match="member 'v' is no number"):
+    with pytest.raises(BadInput, match="member 'v' is not a number"):
         as_structs(recording, {"v": Source("a")}, np.dtype([("v", "<f4", (3,))]))
 
 
@@ -184,7 +184,7 @@ def test_the_servo_example_gets_what_its_design_was_checked_with(monkeypatch: py
 def test_rows_that_are_unlike_are_no_array(tmp_path: Path) -> None:
     (tmp_path / "rows.py").write_text("def ragged(*_):\n    return [[1], [2, 3]]\n", encoding="utf-8")
     given = FunctionInput.model_validate({"function": "rows.py::ragged"})
-    with pytest.raises(BadInput, match=r"rows\.py: ragged returned what is no array: "):
+    with pytest.raises(BadInput, match=r"rows\.py: ragged returned something that is not an array: "):
         made_rows(tmp_path / "system.yaml", given, np.dtype([("x", "f8")]))
 
 

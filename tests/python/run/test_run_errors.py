@@ -119,7 +119,7 @@ def test_runs_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_name_that_is_none(tmp_path: Path) -> None:
     words = refused(describe(tmp_path / "digest", LOCALLY), 2, "--name", "a/b")
-    assert "'a/b' is no name for a run" in words
+    assert "'a/b' is not a name for a run" in words
 
 
 @pytest.fixture

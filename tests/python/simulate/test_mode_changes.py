@@ -241,7 +241,7 @@ mode_changes: {start: m, agreement: 10us, requests: [{at: 10ms, to: n}]}
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [
-            ("start: m", "start: o", "mode_changes.start: 'o' is no mode"),
+            ("start: m", "start: o", "mode_changes.start: 'o' is not a mode"),
             ("to: n}", "to: m}", "mode_changes.requests[0].to: the mode is 'm' already"),
             (
                 "to: n}]",
@@ -258,7 +258,7 @@ mode_changes: {start: m, agreement: 10us, requests: [{at: 10ms, to: n}]}
                 "start: m, state_through: ddr",
                 "mode_changes.state_through: every task keeps its core",
             ),
-            ("start: m", "start: m, state_through: dd", "mode_changes.state_through: 'dd' is no memory"),
+            ("start: m", "start: m, state_through: dd", "mode_changes.state_through: 'dd' is not a memory"),
             (
                 "on: a72-0}\n  b",
                 "on: r5f-1, master: a72-0, execution: offloaded, on_miss: stop}\n  b",

@@ -52,7 +52,7 @@ BROKEN = [
         "slot: 100us\n  duration: 1s",
         "task_sets.duration: no analysis of this sweep uses it",
     ),
-    ("sweep: 1", "sweep: 2", "the number 2 is no version"),
+    ("sweep: 1", "sweep: 2", "the number 2 is not a version"),
     ("sweep: 1\n", "", "begins with 'sweep: 1'"),
 ]
 
@@ -87,7 +87,7 @@ analyses: [bounds]
         ("tasks.brake.wcet: [1ms, 1m]", "with '1m': "),
         ("scale.wcets: 2", "'wcets' cannot be scaled; did you mean 'wcet'?"),
         ("scale.wcet.brak: 2", "'brak' is unknown here; did you mean 'brake'?"),
-        ("scale.wcet: 2ms", "is no factor"),
+        ("scale.wcet: 2ms", "is not a factor"),
         ("scale.wcet: 0", "is out of range"),
         ("platform.links.pci.rate: 1GB/s", "did you mean 'pcie'?"),
     ],
@@ -106,8 +106,8 @@ def test_simulation_needs_to_know_how(tmp_path):
 def test_what_a_changed_description_does_not_use_is_refused(tmp_path):
     text = DESCRIBED.format(file=VEHICLE, change="scale.wcet: 2")
     for key, value, why in (
-        ("sets", 100, "a description is no random set"),
-        ("block", 10, "a description is no random set"),
+        ("sets", 100, "a description is not a random set"),
+        ("block", 10, "a description is not a random set"),
         ("seed", 3, "nothing is random"),
     ):
         said = wrong(tmp_path, f"{text}{key}: {value}\n")

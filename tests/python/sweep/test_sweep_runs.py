@@ -157,7 +157,7 @@ def test_a_worker_with_other_code_is_refused(cells, tmp_path, monkeypatch):
 
 def test_no_scheduler_at_the_address(cells, small, consort, tmp_path, monkeypatch):
     done = consort("sweep", small, "--scheduler", "nonsense://x")
-    assert done.returncode == 2 and "'nonsense://x' is no address; write it as" in done.stderr
+    assert done.returncode == 2 and "'nonsense://x' is not an address; write it as" in done.stderr
     monkeypatch.setattr(cluster, "PATIENCE", 1)
     with pytest.raises(EnvironmentLacks, match="no scheduler answers at tcp"):
         run(cells, tmp_path / "out", "small", scheduler="tcp://127.0.0.1:1")

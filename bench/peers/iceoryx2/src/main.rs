@@ -110,7 +110,7 @@ impl Measuring<'_> {
         let length = (self.block.as_nanos() as f64 * self.ticks_per_ns) as u64;
         let samples = &mut self.samples;
         match job {
-            Job::Quit => return Err(Ended::Error("quit is no block".into())),
+            Job::Quit => return Err(Ended::Error("quit is not a block".into())),
             Job::Floor => sample(samples, length, |n| floor::trip::<false>(shared, watch, n)),
             Job::FloorHint => sample(samples, length, |n| floor::trip::<true>(shared, watch, n)),
             Job::B8 => sample(samples, length, |n| ends.b8.trip(shared, watch, n)),

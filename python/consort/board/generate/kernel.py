@@ -217,7 +217,7 @@ def flow_of(flow: int | str | None, system: System, channel: str) -> tuple[int, 
     length = int(bits) if bits.isdecimal() else -1 if slash else 32
     if value is None or not 0 <= value < 2**32 or not 0 <= length <= 32:
         raise BadInput(
-            f"{text!r} is no flow that the kernel can compare: a number below 2^32, or the leading bits of"
+            f"{text!r} is not a flow that the kernel can compare: a number below 2^32, or the leading bits of"
             " one, such as 0x12000000/8 or 10.0.0.0/8",
             file=system.file,
             field=f"channels.{channel}.flow",

@@ -18,7 +18,7 @@ from consort.base.errors import BadInput
 from consort.model import System
 
 US = 10**6
-# Both hold budgets in 32 bits, of which MemGuard's module has a sign; this many are no limit.
+# Both hold budgets in 32 bits, of which MemGuard's module has a sign; this many are not a limit.
 MOST_EVENTS = 2**31 - 1
 LONGEST_US = 10**6
 
@@ -198,7 +198,9 @@ def make_plan(system: System, options: PartitionOptions) -> Plan:
     first = next(iter(system.tasks.values())).on
     group = options.group or platform.core(first).group
     if group not in platform.cores:
-        raise refuse("--group", f"'{group}' is no core group of {platform.name}: {', '.join(platform.cores)}")
+        raise refuse(
+            "--group", f"'{group}' is not a core group of {platform.name}: {', '.join(platform.cores)}"
+        )
     cores = list(dict.fromkeys(t.on for t in system.tasks.values() if platform.core(t.on).group == group))
     cpus = platform.cores[group].count
     if not cores:
@@ -273,7 +275,8 @@ def _colors(options: PartitionOptions, cells: int, refuse: Refuse) -> tuple[int,
         raise refuse("--colors", "colouring needs --llc-size and --llc-ways of the last-level cache")
     if options.llc_bytes % (options.llc_ways * PAGE) != 0:
         raise refuse(
-            "--llc-size", f"{options.llc_bytes} bytes in {options.llc_ways} ways are no whole number of pages"
+            "--llc-size",
+            f"{options.llc_bytes} bytes in {options.llc_ways} ways are not a whole number of pages",
         )
     # Pages whose addresses differ by a way's size compete for the same sets.
     total = options.llc_bytes // (options.llc_ways * PAGE)

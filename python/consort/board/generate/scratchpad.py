@@ -241,7 +241,7 @@ def make_tables(system: System, options: TableOptions) -> Tables:
 
 def _known(system: System, names: list[str], options: TableOptions) -> None:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*|", options.region):
-        raise BadInput(f"{options.region!r} is no name of a linker script's memory", field="--region")
+        raise BadInput(f"{options.region!r} is not a name of a linker script's memory", field="--region")
     if options.ticks_per_second == 0:
         raise BadInput("a clock of 0 Hz has no ticks", field="--clock")
     for core in options.scratchpads:
@@ -253,7 +253,9 @@ def _known(system: System, names: list[str], options: TableOptions) -> None:
     tasks = [name for core in names for name in system.tasks_on(core)]
     for task in options.objects:
         if task not in tasks:
-            raise BadInput(f"{task!r} is no three-phase task; there are {', '.join(tasks)}", field="--object")
+            raise BadInput(
+                f"{task!r} is not a three-phase task; there are {', '.join(tasks)}", field="--object"
+            )
     for task in tasks:
         if system.tasks[task].jitter.value:
             raise BadInput(
@@ -264,12 +266,12 @@ def _known(system: System, names: list[str], options: TableOptions) -> None:
 
 
 def whole_ticks(system: System, picoseconds: int, hertz: int, field: str) -> int:
-    """A time in ticks of a clock; `BadInput` where it is no whole number of them."""
+    """A time in ticks of a clock; `BadInput` where it is not a whole number of them."""
     found, rest = divmod(picoseconds * hertz, SECOND)
     if rest:
         raise BadInput(
-            f"{in_words(picoseconds)} is no whole number of ticks of the I/O core's clock, which has one each"
-            f" {1e9 / hertz:g} ns",
+            f"{in_words(picoseconds)} is not a whole number of ticks of the I/O core's clock, which has one"
+            f" each {1e9 / hertz:g} ns",
             file=system.file,
             field=field,
         )

@@ -80,7 +80,7 @@ def measure(files: Sequence[Path], isa: str) -> Measured:
         except OSError as error:
             raise BadInput(f"cannot be read: {error.strerror}", file=path) from error
         except (ELFError, UnicodeDecodeError) as error:
-            raise BadInput(f"is no ELF object file: {error or 'cut short'}", file=path) from error
+            raise BadInput(f"is not an ELF object file: {error or 'cut short'}", file=path) from error
     order = sorted(symbols, key=lambda s: (-s.bytes, s.name))
     return Measured(at["code"], at["data"], tuple(order))
 

@@ -126,7 +126,7 @@ def write_together(out: Path, files: dict[str, str]) -> list[Path]:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise BadInput("is no folder", file=out) from error
+        raise BadInput("is not a folder", file=out) from error
     except OSError as error:
         raise _cannot(out, error) from error
     try:

@@ -13,7 +13,7 @@ from consort.base.errors import BadInput
 from consort.exchange.trees import Element
 from consort.model.quantities import LARGEST, Duration
 
-# Exponents beyond this are no times, sizes or frequencies, and would fill the memory when read exactly.
+# Exponents beyond this are not times, sizes or frequencies, and would fill the memory when read exactly.
 _NUMBER = re.compile(r"[+-]?[0-9]{0,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?")
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 HERTZ = {"Hz": 1, "kHz": 10**3, "KHz": 10**3, "MHz": 10**6, "GHz": 10**9}
@@ -38,7 +38,7 @@ class Reader:
 
     def number(self, element: Element, text: str) -> Fraction:
         if not any(c.isdigit() for c in text) or not _NUMBER.fullmatch(text):
-            raise self.bad(element, f"{text!r} is no number")
+            raise self.bad(element, f"{text!r} is not a number")
         return Fraction(text)
 
     def quantity(
@@ -65,7 +65,7 @@ class Reader:
         found = self.quantity(element, PICOSECONDS)
         if found and element is not None and not 1 <= found <= Duration.largest:
             given = f"{element.get('value')} {element.get('unit')}"
-            raise self.bad(element, f"{given} is no time that Consort takes: 0, or 1ps to 1000000s")
+            raise self.bad(element, f"{given} is not a time that Consort takes: 0, or 1ps to 1000000s")
         return found
 
     def cycles(self, element: Element) -> Bounds | None:

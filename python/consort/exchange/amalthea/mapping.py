@@ -169,7 +169,9 @@ class Mapping:
             if text:
                 number = self.model.reader.number(element, text)
                 if number.denominator != 1 or abs(number) >= 2**31:
-                    raise self.model.reader.bad(element, f"the priority {text!r} is no 32-bit whole number")
+                    raise self.model.reader.bad(
+                        element, f"the priority {text!r} is not a 32-bit whole number"
+                    )
                 return int(number)
         return None
 

@@ -101,7 +101,7 @@ class Model:
         if (root.name != "Amalthea" and root.name not in _PARTS) or found is None:
             raise BadInput(
                 f"the root element is {root.name!r} of {root.namespace or 'no namespace'!r};"
-                " this is no Amalthea model",
+                " this is not an Amalthea model",
                 file=root.path,
                 line=root.line,
             )

@@ -179,7 +179,7 @@ def _confined_file(target: Target, group: str, path: str, kind: str, what: str =
     try:
         now = parse(text) if text else set()
     except ValueError:
-        yield Refusal(group, what or group, f"/{path} holds {text!r}, which is no set of CPUs")
+        yield Refusal(group, what or group, f"/{path} holds {text!r}, which is not a set of CPUs")
         return
     if now & target.cpus and not target.housekeeping:
         yield Refusal(group, what or group, NO_CPU_LEFT)

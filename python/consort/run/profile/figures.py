@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """High-water marks of recorded executions, and the execution times proposed from them.
 
-What is proposed is measured, with an engineering margin. It is no bound: an input or a state of the
+What is proposed is measured, with an engineering margin. It is not a bound: an input or a state of the
 machine that did not occur may take longer.
 """
 

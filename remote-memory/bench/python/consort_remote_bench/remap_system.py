@@ -72,8 +72,8 @@ class Parameters:
             f"{self.link_latency:g} ns each way, memory {self.memory_rate:g} MB/s and "
             f"{self.memory_latency:g} ns, {self.in_flight:g} lines in flight. The link's latency is half of "
             "what the paper's hop adds, and the lines are its throughput times its latency: that 1-hop is "
-            "near both is no finding. What comes out: the cycles of the blocks, how the wire is used, and so "
-            "which of wire, memory and lines in flight is the limit."
+            "near both is not a finding. What comes out: the cycles of the blocks, how the wire is used, and "
+            "so which of wire, memory and lines in flight is the limit."
         )
 
     def share(self, bytes_per_ns: float) -> int:
@@ -91,7 +91,7 @@ def read_parameters(file: Path) -> Parameters:
             at = reader.line_num
             name = row.get("name") or ""
             if UNITS.get(name) != row.get("unit"):
-                raise BadInput(f"'{name}' in {row.get('unit')} is no parameter", file=file, line=at)
+                raise BadInput(f"'{name}' in {row.get('unit')} is not a parameter", file=file, line=at)
             if row.get("kind") not in ("published", "derived", "assumed"):
                 raise BadInput("is not published, derived or assumed", file=file, line=at, field="kind")
             try:

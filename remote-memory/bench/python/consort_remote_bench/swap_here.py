@@ -115,7 +115,7 @@ def _file() -> Iterator[Path]:
         path = Path(folder) / "swap"
         path.touch(0o600)
         with path.open("wb") as file:
-            for _ in range(SWAP >> 20):  # a file with holes is no swap
+            for _ in range(SWAP >> 20):  # a file with holes cannot be swap
                 file.write(bytes(1 << 20))
             os.fsync(file.fileno())
         yield path

@@ -18,7 +18,7 @@ enum class Block : std::uint8_t { Cblock, Mblock };
 enum class WindowStatus : std::uint8_t {
     Ok,
     BusError,    // a register access ended with an error
-    NotABlock,   // what answers is no cBlock and mBlock with this register map
+    NotABlock,   // what answers is not a cBlock and mBlock with this register map
     BadSize,     // not a positive multiple of 4 KiB, or more than the blocks' offsets can say
     BadAddress,  // window or segment not on a page, or beyond 40 bits
     BadRights,   // neither readable nor writable

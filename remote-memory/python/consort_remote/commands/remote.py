@@ -117,7 +117,7 @@ def attach(
     if size is None:
         raise BadInput("how large is the window? write --size 64KiB", field="--size")
     if not NAME.fullmatch(name):
-        raise BadInput(f"{name!r} is no name: letters, digits, and _ . - after the first", field="NAME")
+        raise BadInput(f"{name!r} is not a name: letters, digits, and _ . - after the first", field="NAME")
     size_bytes = size_of("--size", size)
     places = [_number("--address", address), size_bytes, _number("--offset", offset)]
     if link < 0 or memory < 0:
@@ -157,7 +157,7 @@ def _number(field: str, text: str) -> int:
     try:
         value = int(text, 0)
     except ValueError:
-        raise BadInput(f"{text!r} is no address; write it as 0x... or in decimal", field=field) from None
+        raise BadInput(f"{text!r} is not an address; write it as 0x... or in decimal", field=field) from None
     if not 0 <= value < 1 << 63:
         raise BadInput(f"{text} is outside 0 to 2^63", field=field)
     return value
@@ -189,7 +189,7 @@ def detach(
     if program is not None:
         if not name.isdecimal() or in_kernel:
             raise BadInput(
-                f"{name!r} is no number of a segment; see: consort remote list --program {program}"
+                f"{name!r} is not a number of a segment; see: consort remote list --program {program}"
             )
         click.echo(f"{name}: {programs.detach(program, int(name), home=home)}")
         return
@@ -197,7 +197,7 @@ def detach(
         raise BadInput("only with --program", field="--home")
     if in_kernel:
         if not NAME.fullmatch(name):
-            raise BadInput(f"{name!r} is no name of a segment")
+            raise BadInput(f"{name!r} is not a name of a segment")
         loaded.Module().detach(name)
         click.echo(f"{name}: detached")
         return
@@ -206,7 +206,7 @@ def detach(
         if hardware is None:
             raise BadInput(f"there is no window {name}: no simulated hardware runs")
         if not NAME.fullmatch(name):
-            raise BadInput(f"{name!r} is no name of a window")
+            raise BadInput(f"{name!r} is not a name of a window")
         left = int(hardware.expect(f"detach {name}"))
         if left == 0:
             hardware.ask("stop")

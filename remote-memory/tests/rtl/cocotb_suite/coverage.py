@@ -21,7 +21,7 @@ class Coverage:
     def hit(self, group: str, name: str, count: int = 1) -> None:
         """Counts something that happened."""
         if name not in self.groups[group]:
-            raise KeyError(f"{name!r} is no bin of {group!r}")
+            raise KeyError(f"{name!r} is not a bin of {group!r}")
         self.groups[group][name] += count
 
     def merge(self, other: dict[str, dict[str, int]]) -> None:

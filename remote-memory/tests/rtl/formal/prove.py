@@ -4,7 +4,7 @@
 prove.py FILE.sv... TOP [PARAMETER=VALUE...] [--refute] [--clocks]
 
 With --refute it looks for a run of up to twelve cycles from the reset that breaks what the module promises;
-what a proof needs to know of the module's state (PROVE) is left out then. With --clocks a step is no cycle:
+what a proof needs to know of the module's state (PROVE) is left out then. With --clocks no step is a cycle:
 each clock is an input that rises when the solver likes, and all registers begin as zero.
 """
 

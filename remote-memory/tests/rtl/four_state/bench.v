@@ -193,7 +193,7 @@ module bench;
         if (waited > 1000) fail("a refused read has no answer");
         @(negedge clk);
       end
-      if (s_r[2:1] !== 2'd3) fail("a read outside of all windows is no DECERR");
+      if (s_r[2:1] !== 2'd3) fail("a read outside of all windows is not DECERR");
       @(negedge clk);
     end
     $display("PASSED");

@@ -196,7 +196,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, word in (
         (("-o", str(tmp_path / "x.txt")), ".yaml"),
         (("-o", str(tmp_path / "absent" / "x.yaml")), "does not exist"),
-        (("-o", str(tmp_path / "x.yaml"), "--cpus", "a"), "no list of CPUs"),
+        (("-o", str(tmp_path / "x.yaml"), "--cpus", "a"), "not a list of CPUs"),
         (("-o", str(tmp_path / "x.yaml"), "--cpus", "60000"), "60000"),
     ):
         assert run("probe", *arguments) == 2

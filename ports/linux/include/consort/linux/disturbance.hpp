@@ -78,7 +78,7 @@ class GapDetector {
 
     explicit GapDetector(std::uint64_t threshold_ticks) noexcept : threshold_(threshold_ticks) {}
 
-    // Begins to watch. What came before (a sleep, a blocking call, a job) is no gap. Takes about 1 µs.
+    // Begins to watch. What came before (a sleep, a blocking call, a job) is not a gap. Takes about 1 µs.
     void resume() noexcept {
         usage_ = ThreadUsage::now();
         last_ = usage_.tick;

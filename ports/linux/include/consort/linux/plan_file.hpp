@@ -18,7 +18,7 @@ namespace consort::linux_port {
 class PlanFile {
   public:
     // `program`: what this program is known by; 0: it is of any. Throws std::invalid_argument where the file
-    // is no plan image for it.
+    // is not a plan image for it.
     PlanFile(const std::string& path, std::uint64_t program) {
         std::ifstream file(path, std::ios::binary | std::ios::ate);
         const std::streamoff bytes = file ? static_cast<std::streamoff>(file.tellg()) : -1;

@@ -31,7 +31,8 @@ inline void check_private(const std::string& path) {
         throw std::system_error(errno, std::generic_category(), path);
     }
     if (!S_ISDIR(found.st_mode)) {
-        throw std::runtime_error(path + " is no folder but a " + (S_ISLNK(found.st_mode) ? "link" : "file"));
+        throw std::runtime_error(path + " is not a folder but a " +
+                                 (S_ISLNK(found.st_mode) ? "link" : "file"));
     }
     if (found.st_uid != ::getuid()) {
         throw std::runtime_error(path + " belongs to another user");
@@ -63,7 +64,7 @@ inline std::string runtime_folder(const std::string& purpose) {
     if (given != nullptr && *given != '\0') {
         std::string base = given;
         if (base.front() != '/') {
-            throw std::runtime_error("XDG_RUNTIME_DIR is no absolute path: " + base);
+            throw std::runtime_error("XDG_RUNTIME_DIR is not an absolute path: " + base);
         }
         while (base.size() > 1 && base.back() == '/') {
             base.pop_back();

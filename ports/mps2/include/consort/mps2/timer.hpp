@@ -63,7 +63,7 @@ class Timer {
         // ready before, and whether the counter is long enough is looked at afterwards.
         asm volatile("" : "+r"(base), "+r"(end), "+r"(then)::"memory");
         const std::uint32_t left = CortexM4F::countdown();
-        // With 0 it would stand still; a tick later is no fault.
+        // With 0 it would stand still; a tick later is not a fault.
         bare::reg(base + reload) = (end + left) | 1U;
         bare::reg(base + value) = 0;
         bare::reg(base + interrupt_state) = then;

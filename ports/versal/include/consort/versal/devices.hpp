@@ -89,7 +89,7 @@ struct IoResults {
     std::uint32_t lost;
     std::uint32_t sent;
     std::uint32_t overwritten;
-    std::uint32_t refused;     // frames that are no messages
+    std::uint32_t refused;     // frames that are not messages
     std::uint32_t exhausted;   // all device buffers full
     std::uint32_t unexpected;  // at the node: of no flow that it sends
     std::uint32_t longest;     // serving one message, ns

@@ -67,7 +67,7 @@ class UartDevice {
         return true;
     }
 
-    // Bytes between two flags that were no message.
+    // Bytes between two flags that were not a message.
     [[nodiscard]] std::uint32_t refused() const noexcept { return refused_; }
 
   private:

@@ -86,7 +86,7 @@ struct Carrier {
     virtual ~Carrier() = default;
     // One whole transaction, if one is posted.
     virtual Served serve() noexcept = 0;
-    // Blocks that were written so far; and whether what is posted next is no block.
+    // Blocks that were written so far; and whether what is posted next is not a block.
     [[nodiscard]] virtual std::uint32_t written() const noexcept = 0;
     [[nodiscard]] virtual bool word_is_next() const noexcept = 0;
 };

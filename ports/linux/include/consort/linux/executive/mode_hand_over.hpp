@@ -91,7 +91,7 @@ class HandOverSide final : public Checkpoint {
           copy_(moves_ ? all.words(index) : 1),
           shared_(moves_ ? all.memory(index) : migrate::WordsAt(nullptr)),
           hand_over_(side_, {copy_.data(), static_cast<std::uint32_t>(copy_.size())}) {
-        // Job 0 is the one before the first: what the shared words hold is no state yet.
+        // Job 0 is the one before the first: what the shared words hold is not a state yet.
         while (moves_ && side_ == 0 && !hand_over_.poll(shared_)) {
         }
         task.commit_to(*this);
