@@ -52,12 +52,13 @@ def check_together(plan: Plan, core: str) -> None:
 
 
 class MissingFigure(NotAnalysable):
-    """A cost that nobody gave. `place` is where it would stand."""
+    """A cost that nobody gave. `place` is where it would stand, `unplaced` the message for who names that."""
 
     def __init__(self, place: str, what: str) -> None:
         remedy = remedy_of(place).format("it")
-        super().__init__(f"no figure for {what} ({place}): {remedy}; or write it with 'assumed:' and why")
-        self.place = place
+        remedy = f"{remedy}; or write it with 'assumed:' and why"
+        super().__init__(f"no figure for {what} ({place}): {remedy}")
+        self.place, self.unplaced = place, f"no figure for {what}: {remedy}"
 
 
 @dataclass(frozen=True)

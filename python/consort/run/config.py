@@ -56,7 +56,7 @@ def _one(
         costs = {name: cost.ps for name, cost in transfers(Figures(plan), link).items()}
     except MissingFigure as missing:
         if plan.target == "virtual":
-            raise BadInput(str(missing), file=plan.file, field=missing.place) from None
+            raise BadInput(missing.unplaced, file=plan.file, field=missing.place) from None
         costs = {}  # the engine takes what it takes; the bounds say what is missing
     longest_ns = max(costs.values(), default=0) * scale // 1000
     limit = max(LEAST_LIMIT_NS, TIMES_ITS_BLOCK * longest_ns)

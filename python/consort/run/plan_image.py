@@ -212,7 +212,7 @@ class _Image:
             try:
                 row["context_switch"] = figures.context_switch(name).ps
             except MissingFigure as missing:
-                self._problem(figures.plan, missing.place, str(missing))
+                self._problem(figures.plan, missing.place, missing.unplaced)
         return row
 
     def _task(self, figures: Figures, name: str, until_deadline: bool) -> dict[str, Any]:
@@ -268,7 +268,7 @@ class _Image:
             if task.worker is not None:
                 self._offload(figures, task, row)
         except MissingFigure as missing:
-            self._problem(plan, missing.place, str(missing))
+            self._problem(plan, missing.place, missing.unplaced)
         row["suspension"] = task.self_suspension_ps or 0
         operations = moved(plan, task.name) if task.execution == "three-phase" else None
         if operations is not None:

@@ -168,7 +168,7 @@ def _context_switch(figures: Figures, core: str, problems: list[BadInput]) -> in
     try:
         return figures.context_switch(core).ps
     except MissingFigure as missing:
-        problems.append(_problem(figures.plan, missing.place, str(missing)))
+        problems.append(_problem(figures.plan, missing.place, missing.unplaced))
         return 0
 
 
@@ -207,7 +207,7 @@ def _task(
         saved = checkpoint(figures, task, loaded=False).ps
         made.demands = demands_of(figures, task.name, cores, sleeps=sleeps)
     except MissingFigure as missing:
-        problems.append(_problem(plan, missing.place, str(missing)))
+        problems.append(_problem(plan, missing.place, missing.unplaced))
         return made
     made.wcet, made.bcet = task.wcet_ps + saved, task.shortest_ps + saved
     if task.worker is not None:
@@ -243,7 +243,7 @@ def _offload(
     try:
         costs = offload_costs(figures, task.name, sleeps=sleeps, loaded=False)
     except MissingFigure as missing:
-        problems.append(_problem(plan, missing.place, str(missing)))
+        problems.append(_problem(plan, missing.place, missing.unplaced))
     else:
         made.send, made.receive = costs.send, costs.receive
         made.request, made.response = costs.request + costs.read, costs.write + costs.answer

@@ -64,7 +64,7 @@ def arrivals_over_links(plan: Plan, written_by: Callable[[str], Written]) -> dic
         try:
             costs = transfers(Figures(plan), link)
         except MissingFigure as missing:
-            raise BadInput(str(missing), file=plan.file, field=missing.place) from None
+            raise BadInput(missing.unplaced, file=plan.file, field=missing.place) from None
         written = [np.sort(written_by(plan.channels[name].writer)) for name in names]
         found = in_turn(written, [costs[name].ps for name in names])
         arrived |= dict(zip(names, found, strict=True))

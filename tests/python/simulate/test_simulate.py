@@ -23,7 +23,7 @@ from consort.analysis.unitask import Remote
 from consort.base.errors import BadInput
 from consort.cli import cli
 from consort.judge.chains import Hop, chain_times
-from consort.model import BadDescription, load_system
+from consort.model import BadDescription, load_system, platform_from_data
 from consort.plan import plan_of
 from consort.record.store import load_run
 from consort.simulate import record as simulate_record
@@ -121,6 +121,16 @@ class TestDescriptions:
     def test_what_lacks_is_named(self):
         with pytest.raises(BadDescription, match=r"tasks\.t\.wcet: a simulation needs the execution time"):
             prepare(small.system({"t": {"period": 10}}))
+
+    def test_a_missing_figure_is_named_once(self, monkeypatch: pytest.MonkeyPatch):
+        """The place stands before the message, which does not say it again."""
+        cores = small.BOARD["cores"] | {"m": {"processor": "m", "count": 4}}
+        monkeypatch.setattr(small, "PLATFORM", platform_from_data(small.BOARD | {"cores": cores}))
+        tasks = {name: {"wcet": 1, "period": 10} for name in ("a", "b")}
+        with pytest.raises(BadDescription) as refused:
+            prepare(small.system(tasks))
+        said = str(refused.value)
+        assert said.count("cores.m.context_switch") == said.count("no figure for") == 1
 
     def test_fallback_needs_the_masters_own_time(self):
         control = small.OFFLOADED["control"] | {"on_miss": "local-fallback", "wcet": {"w": "30us"}}
