@@ -268,7 +268,7 @@ def table_rows(result_rows: list[Measured], published: list[Published]) -> list[
 def _table_section(
     experiment: Experiment, configurations: list[Measured], published: list[Published]
 ) -> dict[str, Any]:
-    offsets = ", ".join(f"{clock_offset_ns(c):.0f} ns ({c.load})" for c in configurations)
+    offsets = ", ".join(f"{round(clock_offset_ns(c))} ns ({c.load})" for c in configurations)
     words = [f"{row.of['direction']}, {row.of['load']}: {row.note}" for row in published if row.note]
     return {
         "title": experiment.title,

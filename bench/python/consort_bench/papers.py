@@ -177,7 +177,7 @@ def _show_one_way(console: Any, result: one_way.Result) -> None:
     for c in result.configurations:
         offset = one_way.clock_offset_ns(c)
         console.print(
-            f"{c.name}: half the difference of the two directions' shortest times is {offset:.0f} ns",
+            f"{c.name}: half the difference of the two directions' shortest times is {round(offset)} ns",
             highlight=False,
         )
         _show_load(console, c.moved, c.notes)
