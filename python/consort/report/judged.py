@@ -219,10 +219,16 @@ def outputs(run: Run, configuration: Configuration, index: int) -> list[dict[str
                 ),
                 "wrong": int(wrong.size),
                 "text": f"jobs {number(int(seq[0]))} to {number(int(seq[-1]))} of {number(rows.num_rows)},"
-                f" members {', '.join(shown)} of {number(len(names))}",
+                f" {_of_members(shown, len(names))}",
             }
         )
     return made
+
+
+def _of_members(shown: list[str], count: int) -> str:
+    """The members of an output that are drawn; their number only where some are left out."""
+    words = f"{'member' if len(shown) == 1 else 'members'} {', '.join(shown)}"
+    return words if len(shown) == count else f"{words} ({number(len(shown))} of {number(count)})"
 
 
 def plants(run: Run, configuration: Configuration, index: int) -> list[dict[str, Any]]:

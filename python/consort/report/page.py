@@ -118,7 +118,8 @@ def environment_rows(environment: dict[str, Any]) -> list[tuple[str, str]]:
         elif isinstance(value, dict):
             text = ", ".join(f"{k} {'unknown' if v is None else v}" for k, v in value.items())
         elif isinstance(value, list):
-            text = " ".join(str(item) for item in value)
+            # Notes are sentences.
+            text = ("; " if key == "notes" else " ").join(str(item) for item in value)
         else:
             text = str(value)
         rows.append((key.replace("_", " "), text))

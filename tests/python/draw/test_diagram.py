@@ -16,7 +16,7 @@ from consort.cli import main
 from consort.model import Duration, Frequency, System, load_platform, load_system, system_from_data
 from consort.report.draw import draw_platform, draw_system
 from consort.report.draw.layout import spread
-from consort.report.draw.svg import Box, plain, shortened, width_of
+from consort.report.draw.svg import Box, about, plain, shortened, width_of
 from effort import PATIENCE, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -262,6 +262,11 @@ def test_plain() -> None:
     assert plain(Duration.parse("1234567ps")) == "1234567ps"
     assert plain(Duration.parse("3160ns")) == "3.16us"
     assert plain(Duration(0)) == "0ns"
+
+
+def test_a_measured_figure_is_rounded_where_it_is_drawn() -> None:
+    assert about(Duration.parse("1281905ps")) == "≈1.28us" and about(Duration.parse("258855ps")) == "≈259ns"
+    assert about(Duration.parse("3160ns")) == "3.16us" and about(Duration(0)) == "0ns"
 
 
 def test_shortened() -> None:

@@ -180,6 +180,7 @@ def test_outputs_are_drawn_over_time_and_over_the_whole_run(
     page = render(run)
     part = page[page.index("<h3>Outputs of servo</h3>") :]
     whole, some = part.split("<svg")[1:3]
+    assert "member command" in part and "members command of 1" not in part
     # 200 jobs, 50 µs apart; then those around the first wrong one, or the first 30.
     assert "time of the job's release [ms]" in whole and ">8<" in whole
     assert "time of the job's release [µs]" in some and ">expected<" in some

@@ -201,11 +201,11 @@ def test_what_each_worker_was_refused_is_shown() -> None:
     rows = realtime_rows(
         {
             "cpu": 0,
-            "notes": ["idle states are not limited"],
+            "notes": ["idle states are not limited", "the clock steps"],
             "workers": [{"name": "worker-0", "cpu": 1, "mlockall": False, "notes": ["SCHED_FIFO refused"]}],
         }
     )
-    assert ("notes", "idle states are not limited") in rows
+    assert ("notes", "idle states are not limited; the clock steps") in rows
     assert ("worker-0", "cpu 1; mlockall no; notes SCHED_FIFO refused") in rows
     assert "workers" not in dict(rows)
 

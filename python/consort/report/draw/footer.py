@@ -17,6 +17,7 @@ from consort.report.draw.svg import (
     TASKS,
     Box,
     Canvas,
+    about,
     plain,
     shortened,
     width_of,
@@ -108,8 +109,8 @@ def _access(memory: Memory) -> str:
     costs = {"": memory.access, **memory.access.from_}
     texts = []
     for processor, cost in costs.items():
-        facts = [plain(f.value) for f in (cost.base, cost.rate) if f is not None]
-        facts += [f"{plain(cost.per_byte.value)}/B"] if cost.per_byte is not None else []
+        facts = [about(f.value) for f in (cost.base, cost.rate) if f is not None]
+        facts += [f"{about(cost.per_byte.value)}/B"] if cost.per_byte is not None else []
         if facts:
             texts.append((f"{processor} " if processor else "") + " + ".join(facts))
     return ", ".join(texts)

@@ -95,6 +95,21 @@ def plain(quantity: Quantity) -> str:
     return str(quantity)
 
 
+# Digits of a figure that can still be read at a glance: 123.45MB/s.
+DIGITS = 5
+
+
+def about(quantity: Quantity) -> str:
+    """The same where nobody needs all digits of it: a measured 1281905ps is ≈1.28us."""
+    exact = plain(quantity)
+    if sum(letter.isdigit() for letter in exact) <= DIGITS:
+        return exact
+    unit, factor = max(
+        ((u, f) for u, f in quantity.units.items() if f <= quantity.value), key=lambda item: item[1]
+    )
+    return f"≈{quantity.value / factor:.3g}{unit}"
+
+
 def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
