@@ -30,7 +30,7 @@ from consort.record.writer import Pages
 from consort.report import PAGES
 from consort.simulate.engine import ABSENT, TIMES, Simulation
 from consort.simulate.modes import ModesSimulation, Segment
-from consort.simulate.recording import FIRST_TICK, jobs_of, operations_of, system_of
+from consort.simulate.recording import FIRST_TICK, jobs_of, operations_of, slices_of, system_of
 
 KEY = "simulated"
 _CLOCK = {
@@ -136,7 +136,7 @@ class Rows:
         config = system_of(simulation)
         jobs = jobs_of(simulation)
         operations = operations_of(simulation, jobs, Ran.of(simulation.prepared.plan, config))
-        return Rows(simulation.prepared.plan, config, jobs, operations, _slices(simulation))
+        return Rows(simulation.prepared.plan, config, jobs, operations, slices_of(simulation))
 
 
 def recording_of(rows: Rows, stopped: int | None = None) -> RawRun:
@@ -163,17 +163,6 @@ def recording_of(rows: Rows, stopped: int | None = None) -> RawRun:
     given: tuple[Columns | NDArray[np.void], ...] = (rows.jobs, rows.operations, rows.slices)
     tables = {spec.name: RawTable(spec, table) for spec, table in zip(made.tables, given, strict=True)}
     return RawRun(rows.plan.file, made, tables, Ran.of(rows.plan, rows.config))
-
-
-def _slices(simulation: Simulation) -> dict[str, NDArray[Any]]:
-    assert simulation.slices is not None
-    source = simulation.slices
-    kinds = {"begin": "<u8", "end": "<u8", "seq": "<u4", "task": "<u2", "core": "<u2", "doing": "<u1"}
-    order = np.argsort(np.ascontiguousarray(source["begin"]), kind="stable")
-    columns = {field: source[field][order].astype(kind) for field, kind in kinds.items()}
-    for field in ("begin", "end"):
-        columns[field] += np.uint64(FIRST_TICK)
-    return columns
 
 
 def record_modes(

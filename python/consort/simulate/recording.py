@@ -10,7 +10,7 @@ at that instant. A job whose output is held writes nothing. The channel's kind s
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ FIRST_TICK = 1
 TICKS_PER_NS = 1000.0
 
 # Rows that are copied at a time: they stay in the processor's cache.
-_TOGETHER = 1 << 15
+_TOGETHER = 1 << 14
 Times = NDArray[np.int64]
 NEVER = np.iinfo(np.int64).max
 
@@ -109,11 +109,7 @@ def jobs_of(simulation: Simulation) -> Columns:
     kinds = dict.fromkeys((*TIMES, "compute"), "<u8") | dict.fromkeys(counts, "<u4") | {"task": "<u2"}
     order = _by_release(source)
     columns = {name: np.zeros(source.size, dtype=kind) for name, kind in kinds.items()}
-    # As rows without fields they are put in order at once, and a part at a time.
-    whole = source.view(np.dtype((np.void, source.dtype.itemsize)))
-    for begin in range(0, source.size, _TOGETHER):
-        ordered = whole[order[begin : begin + _TOGETHER]].view(source.dtype)
-        part = slice(begin, begin + _TOGETHER)
+    for part, ordered in _ordered(source, order):
         for field in TIMES:
             # An instant that did not come is -1 there and 0 here. Where none came, as without offloaded
             # tasks, the column takes no memory.
@@ -125,6 +121,33 @@ def jobs_of(simulation: Simulation) -> Columns:
     core_of = [cores.index(task.core) for task in simulation.prepared.plan.tasks.values()]
     columns["core"] = np.array(core_of, dtype=np.uint16)[columns["task"]]
     return columns
+
+
+def slices_of(simulation: Simulation) -> Columns:
+    """The columns of table `slices`, in ticks of a picosecond, by their begin."""
+    assert simulation.slices is not None, "only a run with a trace has slices"
+    source = simulation.slices
+    kinds = {"begin": "<u8", "end": "<u8", "seq": "<u4", "task": "<u2", "core": "<u2", "doing": "<u1"}
+    order = np.argsort(np.ascontiguousarray(source["begin"]), kind="stable")
+    columns = {name: np.empty(source.size, dtype=kind) for name, kind in kinds.items()}
+    for part, ordered in _ordered(source, order):
+        for field in ("begin", "end"):
+            np.add(ordered[field], FIRST_TICK, out=columns[field][part], casting="unsafe")
+        for field in ("seq", "task", "core", "doing"):
+            columns[field][part] = ordered[field]
+    return columns
+
+
+def _ordered(rows: NDArray[np.void], order: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.void]]]:
+    """The rows in an order, a part at a time: its place, and its rows until the next part is asked for."""
+    # Rows without fields are copied as they are.
+    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize)))
+    room = np.empty(min(_TOGETHER, rows.size), dtype=whole.dtype)
+    for begin in range(0, rows.size, _TOGETHER):
+        which = order[begin : begin + _TOGETHER]
+        # A way to treat wrong positions, of which there are none: checking them takes another copy.
+        taken = np.take(whole, which, out=room[: which.size], mode="clip")
+        yield slice(begin, begin + _TOGETHER), taken.view(rows.dtype)
 
 
 def _by_release(jobs: NDArray[np.void]) -> NDArray[np.int64]:
