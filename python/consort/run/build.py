@@ -305,6 +305,10 @@ def _built(done: subprocess.CompletedProcess[str], plan: Plan) -> None:
         raise EnvironmentLacks(
             f"the compiler was ended by {why}", "run it again, and see that there is memory enough"
         )
+    if not done.stderr.strip():
+        raise EnvironmentLacks(
+            f"{compiler()} ended with status {done.returncode} and no word", "correct $CXX, or unset it"
+        )
     raise refused(done.stderr, plan)
 
 

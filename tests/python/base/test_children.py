@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +137,21 @@ def test_nobody_waits_for_a_tool_without_end() -> None:
             text = file.read_text(encoding="utf-8")
             if re.search(r"subprocess\.(run|call|check_\w+)\(", text):
                 assert file.name in allowed and allowed[file.name] in text, f"{file}: use finished()"
+
+
+@pytest.mark.parametrize("arguments", [["check", "--compile"], ["probe", "--seconds", "0.05"]])
+def test_a_compiler_that_says_nothing_is_no_fault_of_a_description(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    system = Path(__file__).parents[3] / "examples" / "servo" / "system.yaml"
+    words = [*arguments, str(system)] if "check" in arguments else arguments
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("consort")), *words],
+        env={**os.environ, "CXX": shutil.which("false") or "", "CONSORT_CACHE": str(tmp_path / "cache")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 3 and "$CXX" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr

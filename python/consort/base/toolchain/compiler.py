@@ -151,7 +151,11 @@ def own_program(
 
 def version_of(cxx: str) -> str:
     """A compiler's own version text."""
-    return finished([cxx, "--version"], check=True).stdout
+    done = finished([cxx, "--version"])
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip()[:200] or f"it ended with status {done.returncode}"
+        raise EnvironmentLacks(f"{cxx} does not say its version: {said}", "correct $CXX, or unset it")
+    return done.stdout
 
 
 @dataclass(frozen=True)
