@@ -120,9 +120,11 @@ def _parts(run: Run, judged: list[Configuration]) -> str:
     }
     parts["waiting, dispatching and writing"] = max(0.0, top.ns - sum(parts.values()))
     name, longest = max(parts.items(), key=lambda part: part[1])
+    # The worst task's line says at which rate instructions are counted.
+    unit = top.unit.partition(" at ")[0]
     return (
-        f"of the {microseconds(top.ns)} {top.unit} of {key[1]} the most is {name},"
-        f" up to {microseconds(longest)} {top.unit}"
+        f"the largest part of the {microseconds(top.ns)} {unit} of {key[1]} is {name}:"
+        f" up to {microseconds(longest)} {unit}"
     )
 
 

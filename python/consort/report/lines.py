@@ -97,7 +97,7 @@ def largest_part(name: str, ps: int | None, parts: Sequence[tuple[str, int]]) ->
     whole, share = microseconds(ps / 1000), microseconds(length / 1000)
     if length == ps:
         return f"the {whole} µs of {name} are all {label}"
-    return f"of the {whole} µs of {name} the largest part is {share} µs, {label}"
+    return f"the largest part of the {whole} µs of {name} is {share} µs, {label}"
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def test_bounds_that_hold(tmp_path: Path) -> None:
         "slow on master-0: response time at most 2,130.0 µs, allowed 9,000.0 µs (24 %)"
     )
     assert said["worst chain"].startswith("through: reaction time at most ")
-    assert said["cause"] == "of the 2,130.0 µs of slow the largest part is 2,000.0 µs, its own execution"
+    assert said["cause"] == "the largest part of the 2,130.0 µs of slow is 2,000.0 µs, its own execution"
     assert said["next"].startswith(f"consort simulate {file}")
     verbose = CliRunner().invoke(cli, ["analyze", "-v", str(file)]).stdout.splitlines()
     assert any(line.startswith("source: ") for line in verbose) and len(verbose) > 15
@@ -177,7 +177,7 @@ def test_a_run_that_held(tmp_path: Path) -> None:
         said["worst task"] == "servo on m0: response 11.000 µs, deadline 100.000 µs (11 %), bound 40.000 µs"
     )
     assert said["worst chain"] == "none is described"
-    assert said["cause"].startswith("of the 11.000 µs of servo the most is ")
+    assert said["cause"].startswith("the largest part of the 11.000 µs of servo is ")
     assert said["next"].startswith(f"consort report {run.path} --open")
 
 
