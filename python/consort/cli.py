@@ -127,7 +127,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command by its name; of one that there is not the nearest name is said."""
+        """A command by its name; the message about an unknown one says the nearest name."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
@@ -242,7 +242,7 @@ _GONE = "the working folder was deleted; change to one that is there"
 
 
 def _end_for_lack(message: str) -> NoReturn:
-    """Ends with the machine's lack; what libraries' finalizers say of it on the way is nothing new."""
+    """Ends with the machine's lack; finalizers of libraries, which would repeat it, print nothing."""
     click.echo(f"consort: {message}", err=True)
     atexit.register(_hear_no_more)
     sys.exit(EnvironmentLacks.exit_status)

@@ -14,7 +14,7 @@ from consort_bench.run_folder import series
 def medians_section(
     here: Sequence[tuple[str, Sequence[dict[str, Any]]]], published: Sequence[Published]
 ) -> dict[str, Any]:
-    """`here`: of each load its name and this machine's rows, whose medians are levels of the plot."""
+    """`here`: for each load its name and this machine's rows; their medians are levels of the plot."""
     modelled = medians(published)
     places = list(dict.fromkeys(row["point"].partition(",")[0] for row in modelled))
     curves = []

@@ -144,7 +144,7 @@ class _Search:
         )
 
     def goes_on(self, found: Bounds) -> bool:
-        """Takes the waits from response times; whether they, or what has none, changed."""
+        """Takes the waits from response times; returns True if a wait, or a reason for none, changed."""
         void = self._void()
         responses = {
             bound.task: None if core in void else bound.response

@@ -35,7 +35,7 @@ class Side:
 
 
 def write_time(implementation: Implementation, side: Side, readers: int = 1) -> int:
-    """The longest a write takes that has not to wait [ps], if nothing preempts it."""
+    """The longest time [ps] of a write that neither waits nor is preempted."""
     words = {
         "mailbox": MAILBOX_WORDS,
         "queue": 3,  # the other end's index, its own index, the sequence

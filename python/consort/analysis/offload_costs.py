@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Costs of a job besides its step: of an offloaded one its master's parts, the request's way and the
-answer's; of one whose state lies in remote memory its faults; of one that another core can take over its
-checkpoints, and the longest gap in its outputs when its core dies."""
+"""Costs of a job besides its step.
+
+An offloaded job has its master's parts, and the ways of request and answer. A job whose state lies in remote
+memory has faults. A task that another core can take over has checkpoints, and a longest gap in its outputs
+when its core dies.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def check_scale(system: System, scale: Scale) -> str | None:
 
 
 def scaled(system: System, scale: Scale, factor: Fraction) -> System:
-    """The system with the figures multiplied; `BadDescription` where it then is none.
+    """The system with the figures multiplied; `BadDescription` where that leaves no valid one.
 
     A clock divides the execution times on its processors: all of their cycles are taken to be the core's.
     For a faster clock that is optimistic where they wait for memory, for a slower one it is safe.

@@ -47,7 +47,7 @@ _PROFILES = {"A": "an application core", "R": "a Cortex-R", "M": "a Cortex-M"}
 
 
 def program_source(name: str) -> Path:
-    """A program's source: of a path, or of one that comes with Consort and runs on every board."""
+    """A program's source: at a path, or that of a program of Consort's, which runs on every board."""
     path = Path(name)
     if path.suffix == ".cpp":
         if not path.is_file():

@@ -60,5 +60,8 @@ def guess_format(path: Path) -> str:
     form = ENDINGS.get(path.suffix)
     if form is None:
         known = ", ".join(ENDINGS)
-        raise BadInput(f"the form is not known by the ending (known: {known}); name it by --from", file=path)
+        raise BadInput(
+            f"the ending does not tell the form (known endings: {known}); name the form with --from",
+            file=path,
+        )
     return form

@@ -154,7 +154,7 @@ class _Core:
         return self.samples.ns(ticks.astype(np.int64) - self.origin)
 
     def _spans(self, jobs: NDArray[np.void]) -> tuple[Floats, Floats]:
-        """When any job executes: a master's is asleep while its answer is awaited."""
+        """The stretches in which any job executes; a master's job sleeps while it awaits its answer."""
         away = jobs["sent"] > 0
         back = away & (jobs["received"] > 0)
         begin = np.concatenate([self.begin, self._ns(jobs["received"][back])])
@@ -297,5 +297,5 @@ def _union(begin: Floats, end: Floats) -> tuple[Floats, Floats]:
 
 
 def _within(stretches: tuple[Floats, Floats], since: Floats, until: Floats) -> Floats:
-    """How much of each time the (merged) stretches cover."""
+    """The part of each time that the (merged) stretches cover."""
     return covered(*stretches, until) - covered(*stretches, since)

@@ -345,7 +345,7 @@ ROWS: tuple[Row, ...] = (
         Row(
             "priority-inheritance",
             key,
-            f"{{core!r}} has {key!r}, and what a job loads again that waited for a resource is in no bound",
+            f"{{core!r}} has {key!r}, and no bound counts the reloads of a job that waited for a resource",
             "write 'protocol: priority-ceiling', or remove it and let each wcet hold that",
             at_key=False,
         )

@@ -277,8 +277,7 @@ class Latencies:
                 side = self._side(end.channel, memory, kind)
             except MissingFigure as missing:
                 raise BadInput(
-                    f"{missing}, and nothing is 0 because nobody gave it; add it, or keep {end.task} where it"
-                    f" is known (--keep {end.task})",
+                    f"{missing}; or keep {end.task} where it is known (--keep {end.task})",
                     file=self.problem.system.file,
                     field=f"channels.{end.channel}",
                 ) from None

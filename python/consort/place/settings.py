@@ -87,9 +87,7 @@ def parsed(wanted: Iterable[str]) -> Choose:
             raise BadInput(text, field="--choose")
         kind = next((kind for kind in KINDS if kind == name), None)
         if kind is None:
-            raise BadInput(
-                f"{name!r} is nothing that is chosen; {nearest(name, KINDS, 'kinds')}", field="--choose"
-            )
+            raise BadInput(f"{name!r} cannot be chosen; {nearest(name, KINDS, 'kinds')}", field="--choose")
         if kind in found:
             raise BadInput(f"{kind!r} stands twice; name it once", field="--choose")
         found[kind] = _range(kind, span) if given else None

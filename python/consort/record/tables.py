@@ -263,7 +263,7 @@ def activity_of(interference: RawRun, raw: RawRun) -> RawTable:
 
 
 def _write_parquet(converted: Converted, rows: int, provenance: str, file: Path) -> None:
-    """Writes a table group by group, so that of a large one no second copy lies in memory."""
+    """Writes a table group by group, so that memory never holds a second copy of a large one."""
     groups = [slice(begin, begin + GROUP) for begin in range(0, rows, GROUP)] or [slice(0, 0)]
     first = converted.arrow(provenance, groups[0])
     # Ticks and nanoseconds grow slowly from row to row: their differences pack well, dictionaries do not.

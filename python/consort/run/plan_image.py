@@ -45,7 +45,7 @@ class Clock:
         found, rest = divmod(picoseconds * self.hertz, TICKS_PER_SECOND)
         if rest and task.core == self.core and key in ("period", "offset", "deadline"):
             raise BadInput(
-                f"the time is not a whole number of ticks of the {self.title}, which has one each"
+                f"the time is not a whole number of ticks of the {self.title}: one takes"
                 f" {1e9 / self.hertz:g} ns",
                 file=plan.file,
                 field=f"tasks.{task.name}.{key}",

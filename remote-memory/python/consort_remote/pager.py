@@ -84,7 +84,7 @@ class Attachment:
         size = _bytes(given["size"])
         page = _bytes(given.get("page", "4KiB"))
         if page not in LEAST_CACHE:
-            raise BadInput(f"{given['page']} is none of 4KiB, 2MiB", field="--attach: page")
+            raise BadInput(f"{given['page']} is not a page size; write 4KiB or 2MiB", field="--attach: page")
         least = LEAST_CACHE[page]
         cache = _bytes(given["cache"]) if "cache" in given else max(least, size // 2 // page * page)
         if size % page or size == 0:
@@ -148,11 +148,10 @@ def _fabric(provider: str | None, over_tcp: bool, encrypt: bool) -> str:
 def _replicas(text: str, servers: Sequence[str]) -> int:
     replicas = int(text) if text.isdecimal() else 0
     if replicas < 1 or len(servers) % replicas:
-        raise BadInput(
-            f"{text} is not a number of which the {len(servers)} servers are a multiple: "
-            f"for two copies name two servers, A+B",
-            field="--attach: replicas",
+        wrong = (
+            f"{len(servers)} servers are not a multiple of {text}" if replicas else f"{text} is not a number"
         )
+        raise BadInput(f"{wrong}: for two copies name two servers, A+B", field="--attach: replicas")
     if len(set(servers)) < len(servers):
         raise BadInput("a server is named twice", field="--attach")
     return replicas

@@ -186,7 +186,7 @@ def test_a_full_disk(servers: Servers) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a:1+b:2+c:3,size=1GiB,key=k,replicas=2", "multiple"),
+        ("a:1+b:2+c:3,size=1GiB,key=k,replicas=2", "3 servers are not a multiple of 2"),
         ("a:1,size=1GiB,key=k,replicas=two", "is not a number"),
         ("a:1+a:1,size=1GiB,key=k,replicas=2", "named twice"),
         ("a:1,size=1GiB,key=k,encrypt=perhaps", "not yes or no"),

@@ -91,7 +91,7 @@ def test_device_tree_gives_a_platform(tmp_path: Path, capsys: pytest.CaptureFixt
     ("args", "message"),
     [
         (("none.amxmi", "-o", "x.yaml"), "cannot be read"),
-        (("none.xyz", "-o", "x.yaml"), "name it by --from"),
+        (("none.xyz", "-o", "x.yaml"), "name the form with --from"),
         (("{small}", "-o", "x.txt"), "does not end in .yaml"),
         (("{small}", "-o", "nowhere/x.yaml"), "cannot be written"),
         (("{small}", "--from", "rt-app", "-o", "x.yaml"), "is not JSON"),
@@ -102,7 +102,7 @@ def test_device_tree_gives_a_platform(tmp_path: Path, capsys: pytest.CaptureFixt
         (("board.dts", "--priority-order", "lower", "-o", "x.yaml"), "a device tree has no priorities"),
         (("load.json", "more.json", "-o", "x.yaml"), "more.json: a model of rt-app is one file"),
         ((".", "--from", "sdt", "-o", "x.yaml"), "a model of sdt is one file"),
-        ((".", "-o", "x.yaml"), "name it by --from"),
+        ((".", "-o", "x.yaml"), "name the form with --from"),
         ((".", "--from", "amalthea", "-o", "x.yaml"), "no .amxmi file lies in the folder"),
     ],
 )

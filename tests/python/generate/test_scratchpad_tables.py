@@ -403,7 +403,7 @@ def test_objects_that_cannot_be_used(tmp_path: Path) -> None:
             {"tasks.filter.footprint": None},
             {},
             {},
-            "tasks.filter.footprint: what it needs in memory is not known",
+            "tasks.filter.footprint: its need of memory is not known",
         ),
         (
             {"tasks.filter.wcet": None},
@@ -568,7 +568,7 @@ static_assert(t::plain_inputs[0][0] == nullptr && t::plain_outputs[0][0] == null
         ({"channels.video.flow": "1.2.3.400/8"}, "channels.video.flow: '1.2.3.400/8'"),
         ({"channels.video.flow": "1/33"}, "channels.video.flow: '1/33'"),
         ({"channels.video.flow": 2**32}, "channels.video.flow: '4294967296'"),
-        ({"channels.video.size": None}, "channels.video: how long its longest message is"),
+        ({"channels.video.size": None}, "channels.video: its longest message decides the buffers"),
         (
             {"channels.result.to": ["log"], "tasks.log": TASK},
             "channels.result: the kernel moves messages between",

@@ -226,7 +226,7 @@ def test_a_channel_of_local_tasks_goes_where_no_access_costs_more(folder: Path) 
 def test_a_latency_without_figures_is_none(folder: Path) -> None:
     file = described(folder, CHANNELS.replace("memory: slow, size: 64B", "memory: own, size: 64B"))
     text = refused(file, "--best", "latency")
-    assert "memories.own.access" in text and "nothing is 0 because nobody gave it" in text
+    assert "memories.own.access" in text and "or keep b where it is known (--keep b)" in text
     assert "no channel between tasks" in refused(described(folder, SUPPLIED), "--best", "latency")
 
 

@@ -176,7 +176,7 @@ def _box(system: System, names: list[str]) -> Box | None:
     for name, channel in channels:
         if channel.size is None:
             raise BadInput(
-                "how long its longest message is decides the buffers; add its size",
+                "its longest message decides the buffers; add its size",
                 file=system.file,
                 field=f"channels.{name}",
             )
@@ -195,7 +195,7 @@ def subscriptions_of(system: System, task: str) -> list[Subscribed]:
         channel = system.channel(name)
         if channel.kind != "subscription":
             raise BadInput(
-                "what comes from a device reaches a three-phase task by a subscription; write 'kind:"
+                "a device's messages reach a three-phase task by a subscription; write 'kind:"
                 " subscription', and its flow",
                 file=system.file,
                 field=f"channels.{name}.kind",

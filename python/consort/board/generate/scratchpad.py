@@ -270,8 +270,8 @@ def whole_ticks(system: System, picoseconds: int, hertz: int, field: str) -> int
     found, rest = divmod(picoseconds * hertz, SECOND)
     if rest:
         raise BadInput(
-            f"{in_words(picoseconds)} is not a whole number of ticks of the I/O core's clock, which has one"
-            f" each {1e9 / hertz:g} ns",
+            f"{in_words(picoseconds)} is not a whole number of ticks of the I/O core's clock: one"
+            f" takes {1e9 / hertz:g} ns",
             file=system.file,
             field=field,
         )

@@ -139,7 +139,7 @@ def sized(
                 notes += [f"{name}: measured {' and '.join(differ)} bytes; measured counts"] if differ else []
         elif task.footprint is None:
             raise BadInput(
-                "what it needs in memory is not known; add it, or give --object"
+                "its need of memory is not known; add it, or give --object"
                 f" {name}=FILE for each of its object files",
                 file=system.file,
                 field=f"tasks.{name}.footprint",

@@ -200,8 +200,8 @@ class Software:
         return Fraction(1)
 
     def _access(self, item: Element, processor: str) -> Bounds | None:
-        """The cycles of an access to a label where the model says what it costs; where the label lies in no
-        memory, what the dearest costs."""
+        """The cycles of an access to a label where the model has its cost; for a label in no memory those of
+        the dearest one."""
         timed = {memory for _, memory in self.hardware.accesses}
         mine = {memory: costs for (one, memory), costs in self.hardware.accesses.items() if one == processor}
         clock = self.hardware.clocks[processor]

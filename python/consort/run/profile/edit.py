@@ -73,7 +73,7 @@ def _refuse_bare(document: Document, task: str) -> None:
         if given is not None and (not isinstance(given, dict) or "value" in given):
             raise document.problem(
                 ("tasks", task, key),
-                "the figure names no processor; write before it the one that it is of, and profile again",
+                "the figure names no processor; write its processor before it, and profile again",
             )
 
 
