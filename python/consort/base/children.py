@@ -95,21 +95,22 @@ class Child:
 
     def read(self, pipe: int, count: float = math.inf) -> bytes:
         """So many bytes of a pipe, fewer where it ends."""
-        content = b""
+        content = bytearray()
         while len(content) < count:
             self._await(pipe, select.POLLIN)
             more = os.read(pipe, int(min(count - len(content), MIB)))
             if not more:
                 break
             content += more
-        return content
+        return bytes(content)
 
     def write(self, pipe: int, content: bytes) -> None:
         """Writes to a pipe that it reads; `BrokenPipeError` where it has ended."""
-        while content:
+        left = memoryview(content)
+        while left:
             self._await(pipe, select.POLLOUT)
             # What a pipe that takes anything takes without a wait.
-            content = content[os.write(pipe, content[: select.PIPE_BUF]) :]
+            left = left[os.write(pipe, left[: select.PIPE_BUF]) :]
 
     def _await(self, pipe: int, event: int) -> None:
         poll = select.poll()
