@@ -279,7 +279,7 @@ def main(args: list[str] | None = None) -> Any:
     except click.exceptions.Abort:
         # A library that gets no threads sends this process the signal of an interrupt.
         if not threads_start():
-            _end_for_lack(NO_THREADS)
+            _end_for_lack(NO_THREADS if address_space() is None else too_little_memory())
         click.echo("consort: interrupted", err=True)
         sys.exit(130)
     except ConsortError as error:
@@ -301,7 +301,8 @@ def main(args: list[str] | None = None) -> Any:
             sys.exit(BadInput.exit_status)
         if isinstance(error, FileNotFoundError) and _folder_is_gone():
             _end_for_lack(_GONE)
-        if not threads_start():
+        # A thread takes memory, too.
+        if not isinstance(error, MemoryError) and address_space() is None and not threads_start():
             _end_for_lack(NO_THREADS)
         if not lacks_memory(error):
             lack = lack_behind(error)

@@ -88,6 +88,28 @@ def test_few_processes_and_threads(tmp_path: Path, arguments: tuple[str, ...], m
         assert "(ulimit -u)" in done.stderr
 
 
+USES_ALL = """
+import resource, sys
+from consort import cli
+
+def command(**_):
+    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (100 << 20),) * 2)
+    kept = []
+    while True:
+        kept.append(bytearray(3000))
+
+cli.cli.main = command
+cli.main([])
+"""
+
+
+def test_memory_that_is_used_up_in_small_pieces() -> None:
+    """No thread gets its stack then, and yet it is not threads that lack."""
+    done = subprocess.run([sys.executable, "-c", USES_ALL], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 3 and "there is too little memory for this" in done.stderr, done.stderr
+
+
 def test_what_is_a_lack_of_memory() -> None:
     loaded = ImportError("x.so: failed to map segment from shared object")
     outer = RuntimeError("the library cannot be loaded")
