@@ -267,6 +267,7 @@ def test_plain() -> None:
 def test_a_measured_figure_is_rounded_where_it_is_drawn() -> None:
     assert about(Duration.parse("1281905ps")) == "≈1.28us" and about(Duration.parse("258855ps")) == "≈259ns"
     assert about(Duration.parse("3160ns")) == "3.16us" and about(Duration(0)) == "0ns"
+    assert about(Duration.parse("999999ps")) == "≈1us" and about(Duration.parse("123456s")) == "≈123000s"
 
 
 def test_shortened() -> None:

@@ -104,10 +104,11 @@ def about(quantity: Quantity) -> str:
     exact = plain(quantity)
     if sum(letter.isdigit() for letter in exact) <= DIGITS:
         return exact
-    unit, factor = max(
-        ((u, f) for u, f in quantity.units.items() if f <= quantity.value), key=lambda item: item[1]
-    )
-    return f"≈{quantity.value / factor:.3g}{unit}"
+    # Rounded up it may be one of the next unit.
+    value = round(quantity.value, 3 - len(str(quantity.value)))
+    unit, factor = max(((u, f) for u, f in quantity.units.items() if f <= value), key=lambda item: item[1])
+    shown = value / factor
+    return f"≈{shown:.0f}{unit}" if shown >= 1000 else f"≈{shown:.3g}{unit}"
 
 
 def number(value: float) -> str:
