@@ -199,8 +199,10 @@ def _mean(ordered: NDArray[Any]) -> float | None:
         return None
     with np.errstate(over="ignore"):
         mean = float(np.add.reduce(ordered, dtype=np.float64)) / ordered.size
-    # Their sum can be beyond what a number holds, their mean cannot.
-    return mean if math.isfinite(mean) else float(np.add.reduce(ordered / ordered.size))
+        if not math.isfinite(mean):
+            # Their sum can be beyond what a number holds, their mean cannot but by rounding.
+            mean = min(max(float(np.add.reduce(ordered / ordered.size)), first), last)
+    return mean
 
 
 def _as_it_is(value: Number) -> Number | None:

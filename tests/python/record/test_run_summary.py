@@ -73,12 +73,18 @@ def test_parts_have_the_summaries_that_each_has_alone(data: st.DataObject) -> No
     assert repr(found) == repr([summarise(part, "ns", "simulated") for part in arrays])
 
 
+LARGEST = float(np.finfo(float).max)
+# A part of each, rounded up: all parts together are beyond what a number holds.
+FULL = [LARGEST] * 3
+
+
 @pytest.mark.filterwarnings("error")
 def test_no_figure_is_no_number() -> None:
     for values, mean, unserved in (
         ([math.inf, -math.inf, 1.0], None, 2),
         ([1.0, math.inf], None, 1),
         ([1.7e308, 1.7e308], 1.7e308, 0),
+        (FULL, LARGEST, 0),
         ([-1.7e308, -1.7e308, 1.0], pytest.approx(-1.7e308 / 3 * 2), 0),
     ):
         summary = summarise(np.array(values), "ns", "measured")
