@@ -108,6 +108,18 @@ def test_another_process_that_builds_the_same_and_stands_still(tmp_path: Path) -
             other.kill()
 
 
+def test_whose_lock_it_is_is_not_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of a file is another one's, too, in another file system."""
+    (lock := tmp_path / "lock").touch()
+    number = lock.stat().st_ino
+    lines = [f"1: FLOCK  ADVISORY  WRITE {pid} 00:{pid}:{number} 0 EOF\n" for pid in (7, 8)]
+    for shown, holder in ((lines[:1], 7), (lines, None), ([lines[0], "2: ->" + lines[1][2:]], 7)):
+        with monkeypatch.context() as patch:
+            text = "".join(shown)
+            patch.setattr(Path, "read_text", lambda _, text=text, **__: text)
+            assert builds._holder(lock) == holder
+
+
 def test_a_stopped_compiler_ends_a_command(tmp_path: Path) -> None:
     compiler = tmp_path / "cxx"
     compiler.write_text('#!/bin/sh\n[ "$1" = --version ] && exit\nkill -STOP $$\n')

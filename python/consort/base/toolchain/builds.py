@@ -150,16 +150,18 @@ def _alone(entry: Path, name: str) -> Iterator[None]:
 
 def _holder(lock: Path) -> int | None:
     """The process that holds a lock of a file (flock); None where it cannot be found out."""
+    found = set()
     try:
         mine = lock.stat().st_ino
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
             fields = line.split()
             # Not those that wait for one: "->" stands before their kind.
             if fields[1] == "FLOCK" and int(fields[5].rpartition(":")[2]) == mine and int(fields[4]) > 0:
-                return int(fields[4])
+                found.add(int(fields[4]))
     except (OSError, ValueError, IndexError):
-        pass
-    return None
+        return None
+    # A file of another file system may have the number, too; the system's number is not always the file's.
+    return found.pop() if len(found) == 1 else None
 
 
 def sweep(entries: Path, unused_s: float = UNUSED_S) -> list[Path]:
