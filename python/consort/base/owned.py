@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # No folder of a user's begins like that.
@@ -61,8 +61,14 @@ def owned_folder(make: Callable[[], Path]) -> tuple[Path, int]:
         os.close(lock)
 
 
-def remove(folder: Path, lock: int) -> None:
-    """The folder goes, and then its lock."""
+def remove(folder: Path, lock: int, last: str = "") -> None:
+    """The folder goes, and then its lock. `last`: the file by which a folder is known, if any."""
+    with suppress(OSError):
+        for path in folder.iterdir() if last else ():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != last:
+                path.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
     os.close(lock)
 
@@ -77,12 +83,12 @@ def sweep(parent: Path, prefix: str) -> list[Path]:
     return [folder for folder in sorted(found) if remove_unowned(folder)]
 
 
-def remove_unowned(folder: Path) -> bool:
-    """Removes the folder if it is this user's and nobody owns it."""
+def remove_unowned(folder: Path, last: str = "") -> bool:
+    """Removes the folder if it is this user's and nobody owns it; `last` as for `remove`."""
     lock = _free(folder)
     if lock is None:
         return False
-    remove(folder, lock)
+    remove(folder, lock, last)
     return True
 
 

@@ -71,7 +71,7 @@ def sweep() -> None:
     for folder in root.iterdir():
         # $CONSORT_BOARDS may name a folder that has other things, too.
         if _is_boards(folder):
-            remove_unowned(folder)
+            remove_unowned(folder, MEMORY)
     logs = logs_folder()
     if logs.is_dir():
         by_age = sorted(logs.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
@@ -81,6 +81,7 @@ def sweep() -> None:
 
 
 def _is_boards(folder: Path) -> bool:
+    # The memory is the first of its files, and the last that goes.
     try:
         names = {path.name for path in folder.iterdir()}
     except OSError:
@@ -258,7 +259,7 @@ class Board:
             self._mapping.close()
             self._mapping = None
         if self._lock >= 0:
-            remove(self.folder, self._lock)
+            remove(self.folder, self._lock, MEMORY)
             self._lock = -1
 
     def read(self, offset: int, count: int) -> bytes:

@@ -83,6 +83,19 @@ def test_nobody_sweeps_between_a_folder_and_its_lock(place: Path, monkeypatch: p
         owned.remove(folder, lock)
 
 
+def test_what_a_folder_is_known_by_goes_last(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever removes it may be killed in the middle; the next one knows what it is."""
+    folder, lock = owned_folder(lambda: made(place / "board"))
+    for name in ("a", "memory", "z"):
+        (folder / name).touch()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(owned.shutil, "rmtree", lambda *_, **__: os.kill(os.getpid(), signal.SIGINT))
+        owned.remove(folder, lock, "memory")
+    os.close(lock)
+    assert [path.name for path in folder.iterdir()] == ["memory"]
+    assert remove_unowned(folder, "memory") and not folder.exists()
+
+
 def test_without_locks_nobody_sweeps(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: Any) -> None:
         raise OSError(95, "Operation not supported")

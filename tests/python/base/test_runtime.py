@@ -168,7 +168,7 @@ def test_down_ends_no_process_that_has_only_the_number(
 
     folder = session.boards_folder() / "mps2"
     folder.mkdir(mode=0o700)
-    monkeypatch.setattr(session, "remove_unowned", lambda _: False)
+    monkeypatch.setattr(session, "remove_unowned", lambda *_: False)
     monkeypatch.setattr(board, "STANDSTILL_S", 0.1)
     started = Process.of(sleeper.pid).started
     (folder / session.STATE_FILE).write_text(json.dumps(board_state(folder, sleeper.pid, started + 1)))
@@ -199,7 +199,7 @@ def test_a_state_of_another_form_is_no_board(
 ) -> None:
     folder = session.boards_folder() / "mps2"
     folder.mkdir(mode=0o700)
-    monkeypatch.setattr(session, "remove_unowned", lambda _: False)
+    monkeypatch.setattr(session, "remove_unowned", lambda *_: False)
     (folder / session.STATE_FILE).write_text(json.dumps(board_state(folder, 1, 1, **wrong)))
     assert session.running() == []
     (folder / session.STATE_FILE).write_text("[]")
