@@ -94,6 +94,7 @@ def _daemon(orders: dict[str, object]) -> dict[str, str]:
         assert process.stdin is not None
         process.stdin.write(json.dumps(orders).encode())
         process.stdin.close()
+        process.stdin = None  # closed: to wait for the words would flush it
         child = Child(process)
         said = child.read(answer.fileno())
     if not said:

@@ -275,3 +275,14 @@ def test_a_socket_of_another_user_is_not_talked_to(runtime: Path) -> None:
     finally:
         server.kill()
         server.communicate()
+
+
+def test_a_daemon_that_ends_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from consort.commands import board
+
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho 'it is broken' >&2\nexit 1\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(RuntimeError, match="ended without a word: it is broken"):
+        board._daemon({})
