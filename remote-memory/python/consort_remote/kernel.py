@@ -17,8 +17,7 @@ from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks, SystemFails
 from consort.base.owned import temporary_folder
 from consort.base.toolchain import debian
-from consort.base.toolchain.builds import cache_folder, digest, kept
-from filelock import FileLock
+from consort.base.toolchain.builds import alone, cache_folder, digest, kept
 
 from consort_remote.source import need_folder
 
@@ -96,7 +95,7 @@ def kernel(machine: Machine) -> Kernel:
     """The newest kernel in the cache; fetched where there is none."""
     folder = cache_folder() / "kernels" / machine.architecture
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".lock"):
+    with alone(folder, "a kernel"):
         found = sorted(folder.glob("*/about.json"), key=lambda path: path.stat().st_mtime)
         if not found:
             _fetch(machine, folder)

@@ -120,6 +120,19 @@ def test_whose_lock_it_is_is_not_guessed(tmp_path: Path, monkeypatch: pytest.Mon
             assert builds._holder(lock) == holder
 
 
+def test_nobody_waits_for_a_lock_without_end() -> None:
+    """Beside `alone`, which looks whether its holder works, there are those that do not wait."""
+    waits = [
+        f"{file.name}: {line.strip()}"
+        for package in PACKAGES
+        for file in sorted(package.rglob("*.py"))
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\bFileLock\(", line) and "blocking=False" not in line
+    ]
+    known = {"builds.py: lock = FileLock(entry / _LOCK)", "store.py: lock = FileLock(folder / LOCK)"}
+    assert set(waits) == known, "use alone()"
+
+
 def test_a_stopped_compiler_ends_a_command(tmp_path: Path) -> None:
     compiler = tmp_path / "cxx"
     compiler.write_text('#!/bin/sh\n[ "$1" = --version ] && exit\nkill -STOP $$\n')

@@ -103,7 +103,7 @@ def kept(
     try:
         # Before the long work: a folder that cannot be written is found out at once.
         entry.mkdir(parents=True, exist_ok=True)
-        with _alone(entry, name):
+        with alone(entry, name):
             if _used(target):
                 return target
             with temporary_folder("build", entry) as scratch:
@@ -121,7 +121,7 @@ def kept(
 
 
 @contextmanager
-def _alone(entry: Path, name: str) -> Iterator[None]:
+def alone(entry: Path, name: str) -> Iterator[None]:
     """Nobody else builds this meanwhile; `EnvironmentLacks` where whoever does stands still."""
     # Imported here: a command's help needs Consort's sources, and no lock.
     from filelock import FileLock, Timeout
