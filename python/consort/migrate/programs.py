@@ -7,7 +7,7 @@ import shutil
 import struct
 import subprocess
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -152,9 +152,7 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._process.stdin:
-            # It may have ended, with what was written last still in the buffer.
-            with suppress(BrokenPipeError):
-                self._process.stdin.close()
+            self._process.stdin.close()
         self._process.kill()
         self._process.wait()
         if self._process.stdout:
