@@ -3,7 +3,7 @@
 
 The folder is built beside its final place under a name that no listing shows, made durable, and then
 renamed. An exception removes it. A process that is killed cannot remove anything: its folder stays
-unseen, and the next writer under the same root sweeps it away (the lock in it has been released).
+unseen, and the next writer under the same root sweeps it away (its lock has been released).
 """
 
 from __future__ import annotations
