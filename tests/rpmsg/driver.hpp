@@ -175,7 +175,7 @@ class Linux {
     std::vector<std::pair<std::string, std::uint32_t>>& names() { return names_; }
     std::deque<Heard>& heard() { return heard_; }
     [[nodiscard]] std::size_t free() const { return free_.size(); }
-    // Entries that are not a message.
+    // Entries that are not messages.
     [[nodiscard]] int wrong() const { return wrong_; }
     VringDriver<N>& receiving() { return receive_; }
     VringDriver<N>& sending() { return send_; }

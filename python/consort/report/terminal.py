@@ -68,7 +68,7 @@ _STATISTICS: tuple[tuple[Statistic, str], ...] = (
     ("max", "max"),
 )
 
-# Events that are not a fault; those of modes stand in their own lines, disturbances in those of the machine.
+# Events that are not faults; those of modes stand in their own lines, disturbances in those of the machine.
 _NEWS = ("started", "ended", "disturbed", "executed", "preempted")
 _ELSEWHERE = ("mode-", "state-")
 # How jobs were served that were not served as usual.
