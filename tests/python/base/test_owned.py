@@ -88,8 +88,12 @@ def test_what_a_folder_is_known_by_goes_last(place: Path, monkeypatch: pytest.Mo
     folder, lock = owned_folder(lambda: made(place / "board"))
     for name in ("a", "memory", "z"):
         (folder / name).touch()
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(owned.shutil, "rmtree", lambda *_, **__: os.kill(os.getpid(), signal.SIGINT))
+        patch.setattr(owned.shutil, "rmtree", killed)
         owned.remove(folder, lock, "memory")
     os.close(lock)
     assert [path.name for path in folder.iterdir()] == ["memory"]
