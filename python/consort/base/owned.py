@@ -92,14 +92,6 @@ def remove_unowned(folder: Path, last: str = "") -> bool:
     return True
 
 
-def is_owned(folder: Path) -> bool:
-    """True if somebody works there; a folder that is gone has no owner."""
-    lock = _free(folder)
-    if lock is not None:
-        os.close(lock)
-    return lock is None and folder.is_dir()
-
-
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

@@ -58,7 +58,7 @@ SETTINGS: dict[str, Any] = {
     "distributed.worker.http.routes": [],
 }
 # Descriptors of a client, its scheduler and the nannies, and for each worker: seen were 22 and 11.
-FILES, FILES_OF_A_WORKER = 48, 16
+FILES, FILES_OF_A_WORKER = 48, 12
 AGAIN = "what is finished is kept: the same command goes on from there"
 
 
