@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from consort.base.errors import BadInput, ConsortError, EnvironmentLacks
 from consort.base.owned import temporary_folder
+from consort.base.units import counted
 from consort.base.waiting import Standstill, stop_if_asked, with_children
 from consort.sweep.cells import Cells
 from consort.sweep.run import Outcome, Writer
@@ -289,7 +290,8 @@ def _allow_files(needed: int, workers: int) -> None:
         return
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise EnvironmentLacks(
-            f"{workers} worker processes need {needed} open files, and {hard} are allowed",
+            f"{needed} open files are needed for {counted(workers, 'worker process', 'worker processes')},"
+            f" and {hard} are allowed",
             "give fewer (--workers N, or 0 for none), or raise the limit of open files (ulimit -n)",
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
