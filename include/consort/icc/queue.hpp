@@ -265,7 +265,8 @@ class Queue<T, N, A>::Reader {
             }
             from.element.get(values[taken]);
         }
-        if (tail_ - released_ >= quarter || end != Status::ok) {
+        // Asked here too: a stream of small messages is a tenth slower where only release_read() does.
+        if (tail_ - released_ >= quarter || (end != Status::ok && tail_ != released_)) {
             release_read();
         }
         return taken != 0 ? Status::ok : end;
