@@ -100,6 +100,14 @@ std::size_t jobs_of(const SpmRun& run, std::uint32_t core, std::uint32_t task) {
     return n;
 }
 
+// False where a job's results may be home though it is not recorded as done: a task whose copies were too
+// slow, twice, is stopped and loses its last job; and the end of a run does not wait for ever, so an unload
+// may be half done then.
+bool each_is_whole(const SpmRun& run, std::uint32_t core, std::uint32_t task) {
+    return count(run, core, task, Kind::task_stopped) == 0 &&
+           count(run, core, task, Kind::unload_begin) == count(run, core, task, Kind::unload_end);
+}
+
 // Repeats it until it says that enough was done: slots that a loaded machine misses are not attempts.
 template <class Attempt>
 void until_enough(std::uint64_t ms, Attempt attempt) {
@@ -135,10 +143,7 @@ bool moves_everything_whole(SpmOptions o, consort::Ticks duration) {
     bool each = true;
     for (std::uint32_t c = 0; c < 2; ++c) {
         for (std::uint32_t t = 0; t < 2; ++t) {
-            // A task whose copies were too slow, twice, is stopped and loses its last job; and the end of a
-            // run does not wait for ever, so an unload may be half done then.
-            if (jobs_of(run, c, t) == 0 || count(run, c, t, Kind::task_stopped) != 0 ||
-                count(run, c, t, Kind::unload_begin) != count(run, c, t, Kind::unload_end)) {
+            if (jobs_of(run, c, t) == 0 || !each_is_whole(run, c, t)) {
                 each = false;
                 continue;
             }
@@ -237,6 +242,9 @@ TEST(LinuxMachine, AJobThatWritesPastItsPartitionIsStopped) {
         EXPECT_LE(count(run, Kind::job_fault, 0), 1U);
         EXPECT_EQ(count(run, Kind::task_stopped, 0), count(run, Kind::job_fault, 0));
         EXPECT_EQ(state.jobs, 0U);
+        if (!each_is_whole(run, 0, 1)) {
+            return false;
+        }
         EXPECT_EQ(other.jobs, jobs_of(run, 0, 1));
         return count(run, Kind::job_fault, 0) == 1 && other.jobs > 0;
     });
@@ -265,6 +273,9 @@ TEST(LinuxMachine, AJobThatHangsIsStopped) {
         const SpmRun run = machine.run(time);
         EXPECT_LE(count(run, Kind::execution_overrun, 0), 1U);
         EXPECT_EQ(count(run, Kind::task_stopped, 0), count(run, Kind::execution_overrun, 0));
+        if (!each_is_whole(run, 0, 1)) {
+            return false;
+        }
         EXPECT_EQ(other.jobs, jobs_of(run, 0, 1));
         return count(run, Kind::execution_overrun, 0) == 1 && other.jobs > 0;
     });
@@ -299,6 +310,9 @@ TEST(LinuxMachine, ACoreWithoutTasksKeepsItsSlotsAndNeedsNoProcessor) {
                         [&](std::uint32_t, std::uint32_t) { return reinterpret_cast<std::byte*>(&out); });
         const SpmRun run = machine.run(time);
         EXPECT_EQ(run.cpus.size(), 2U);
+        if (!each_is_whole(run, 1, 0)) {
+            return false;
+        }
         EXPECT_EQ(state.jobs, jobs_of(run, 1, 0));
         for (const JobRecord& j : run.jobs) {
             EXPECT_EQ(j.core, 1U);
