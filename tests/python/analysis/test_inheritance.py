@@ -321,7 +321,7 @@ def test_a_holder_inherits_and_keeps_what_is_between_waiting() -> None:
         ({"policy": "edf"}, "'m4-0' is scheduled by edf, where no job has a priority to inherit"),
         (
             {"cache_reload": {"value": "1us", "assumed": "a test"}},
-            "'m4-0' has 'cache_reload', and what a job",
+            "'m4-0' has 'cache_reload', and no bound counts the reloads",
         ),
     ],
 )
