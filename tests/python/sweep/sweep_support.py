@@ -11,11 +11,10 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from effort import PATIENCE
+from effort import wait_for
 
 CONSORT = Path(sys.executable).with_name("consort")
 SMALL = """\
@@ -31,17 +30,6 @@ analyses: [fixed-priority, edf, three-phase]
 plots:
   share: {x: utilisation, y: share, where: {tasks: 6}}
 """
-
-
-def until(condition, what: str):
-    """Waits for a condition, and gives what it gave."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"waited in vain for {what}")
 
 
 def children(pid: int) -> list[int]:
@@ -80,7 +68,7 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
         start(
             "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)
         )
-        found = until(address, "the scheduler")
+        found = wait_for("the scheduler", address)
         for _ in range(workers):
             start("distributed.cli.dask_worker", found, "--nthreads", "1", "--no-dashboard")
         yield found

@@ -22,8 +22,8 @@ from consort.sweep.load import load_sweep
 from consort.sweep.run import run
 from consort.sweep.store import open_store
 from consort.sweep.work import OtherCode, code, run_cells
-from effort import PATIENCE
-from sweep_support import CONSORT, Proxy, children, dask_cluster, until
+from effort import PATIENCE, wait_for
+from sweep_support import CONSORT, Proxy, children, dask_cluster
 
 # Its first cells are written long before the last ones are computed.
 LONG = """\
@@ -226,12 +226,12 @@ class TestInterrupted:
 
     def test_client_killed(self, long, undisturbed):
         first = self.begin(long)
-        until(lambda: self.began(long), "the first cells")
+        wait_for("the first cells", lambda: self.began(long))
         workers = children(first.pid)
         first.kill()
         first.communicate()
         assert workers
-        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), "its workers to end")
+        wait_for("its workers to end", lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
         assert not (long.parent / "out" / "result.parquet").exists()
         assert self.finish(long) == undisturbed
 
@@ -239,7 +239,7 @@ class TestInterrupted:
     @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_interrupt_is_clean(self, long, undisturbed, number, status):
         first = self.begin(long)
-        until(lambda: self.began(long), "the first cells")
+        wait_for("the first cells", lambda: self.began(long))
         os.killpg(first.pid, number) if number == signal.SIGINT else first.send_signal(number)
         _, err = first.communicate(timeout=PATIENCE)
         assert first.returncode == status and "Traceback" not in err, err
@@ -250,7 +250,7 @@ class TestInterrupted:
     @pytest.mark.slow
     def test_workers_killed(self, long, undisturbed):
         first = self.begin(long)
-        until(lambda: self.began(long), "the first cells")
+        wait_for("the first cells", lambda: self.began(long))
         for pid in children(first.pid):
             os.kill(pid, signal.SIGKILL)
         _, err = first.communicate(timeout=PATIENCE)
@@ -261,7 +261,7 @@ class TestInterrupted:
     def test_worker_killed_as_it_starts(self, long, undisturbed):
         """Dask gives up then; the client starts its workers once more."""
         first = self.begin(long)
-        os.kill(until(lambda: children(first.pid), "a worker process")[0], signal.SIGKILL)
+        os.kill(wait_for("a worker process", lambda: children(first.pid))[0], signal.SIGKILL)
         _, err = first.communicate(timeout=PATIENCE)
         assert first.returncode == 0, err
         assert (long.parent / "out" / "result.parquet").read_bytes() == undisturbed
@@ -271,7 +271,7 @@ class TestInterrupted:
         with dask_cluster(tmp_path) as address:
             proxy = Proxy(address)
             first = self.begin(long, "--scheduler", proxy.address)
-            until(lambda: self.began(long), "the first cells")
+            wait_for("the first cells", lambda: self.began(long))
             proxy.cut()
             _, err = first.communicate(timeout=PATIENCE)
             proxy.close()
