@@ -19,7 +19,15 @@ from typing import Any
 
 from consort.base.errors import EnvironmentLacks
 from consort.base.files import MIB
-from consort.base.waiting import LOOK_S, STANDSTILL_S, Standstill, children, state_of, stop_if_asked
+from consort.base.waiting import (
+    STANDSTILL_S,
+    Standstill,
+    children,
+    stat_of,
+    state_of,
+    stop_if_asked,
+    times_of_threads,
+)
 
 
 def tree(root: int) -> list[int]:
@@ -32,24 +40,12 @@ def tree(root: int) -> list[int]:
 
 def worked(pids: Iterable[int]) -> dict[int, tuple[int, ...]]:
     """The processor time that each process has used; it differs after any work of any of them."""
-    return {pid: (_ticks(pid), *_nanoseconds(pid)) for pid in pids}
+    return {pid: (_ticks(pid), *(ran for ran, _ in times_of_threads(pid))) for pid in pids}
 
 
 def _ticks(pid: int) -> int:
-    """User's and system's time, of children that have ended, too."""
-    with suppress(OSError, ValueError, IndexError):
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        return sum(map(int, text.rpartition(")")[2].split()[11:15]))
-    return 0
-
-
-def _nanoseconds(pid: int) -> list[int]:
-    """The time of each thread, finer, where the kernel counts it."""
-    found: list[int] = []
-    with suppress(OSError, ValueError, IndexError):
-        for thread in sorted(Path(f"/proc/{pid}/task").iterdir()):
-            found.append(int((thread / "schedstat").read_text(encoding="ascii").split()[0]))
-    return found
+    """User's and system's time, of children that have ended, too; coarser than that of the threads."""
+    return sum(map(int, stat_of(pid)[11:15]))
 
 
 class Child:
@@ -89,7 +85,7 @@ class Child:
         """Its output and its words, once it has ended."""
         while True:
             try:
-                return self._process.communicate(timeout=min(LOOK_S, STANDSTILL_S / 10))
+                return self._process.communicate(timeout=self._standstill.every_s)
             except subprocess.TimeoutExpired:
                 self.look()
 
@@ -115,7 +111,7 @@ class Child:
     def _await(self, pipe: int, event: int) -> None:
         poll = select.poll()
         poll.register(pipe, event)
-        while not poll.poll(1000 * min(LOOK_S, STANDSTILL_S / 10)):
+        while not poll.poll(1000 * self._standstill.every_s):
             self.look()
 
     def read_line(self, pipe: int) -> bytes:

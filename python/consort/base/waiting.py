@@ -137,10 +137,28 @@ class Continuer:
 
 def state_of(pid: int) -> str:
     """The state of a process, as /proc has it; T: stopped. Empty where it has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except (OSError, IndexError, UnicodeDecodeError):
-        return ""
+    return (stat_of(pid) or [""])[0]
+
+
+def stat_of(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat that follow the program's name; none where the process has ended."""
+    with suppress(OSError):
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return text.rpartition(")")[2].split()
+    return []
+
+
+def times_of_threads(pid: int) -> list[tuple[int, int]]:
+    """How long each thread of a process has run, and has waited for a processor [ns].
+
+    Those seen until the process ended; none where the kernel does not count it.
+    """
+    found: list[tuple[int, int]] = []
+    with suppress(OSError, ValueError, IndexError):
+        for thread in sorted(Path(f"/proc/{pid}/task").iterdir()):
+            ran, waited = (thread / "schedstat").read_text(encoding="ascii").split()[:2]
+            found.append((int(ran), int(waited)))
+    return found
 
 
 def signal_words(number: int) -> str:
@@ -163,6 +181,8 @@ class Standstill:
 
     def __init__(self, seconds: float, processes: Callable[[], Iterable[int]] = tuple) -> None:
         self._seconds = seconds
+        # How often who waits looks, at least [s].
+        self.every_s = min(LOOK_S, seconds / 10)
         self._processes = processes
         self._withheld = 0.0
         self._looked = -math.inf
@@ -181,7 +201,7 @@ class Standstill:
         self._away += max(0.0, clock - self._last - max(LOOK_S, self._seconds / 10))
         self._last = clock
         # Not each time: who waits looks hundreds of times a second.
-        due = clock >= self._looked + min(LOOK_S, self._seconds / 10)
+        due = clock >= self._looked + self.every_s
         if due or clock - self._withheld - self._away > self._end:
             self._looked = clock
             self._withheld = max(self._withheld, *map(withheld_s, self._processes()), 0.0)
@@ -196,13 +216,7 @@ def withheld_s(pid: int) -> float:
 
     0 where it has ended, or the kernel does not count it.
     """
-    longest = 0
-    try:
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            longest = max(longest, int((thread / "schedstat").read_text(encoding="ascii").split()[1]))
-    except (OSError, ValueError, IndexError):
-        pass
-    return longest * 1e-9
+    return max((waited for _, waited in times_of_threads(pid)), default=0) * 1e-9
 
 
 def with_children() -> list[int]:

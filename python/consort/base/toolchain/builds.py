@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from consort.base.children import tree, worked
 from consort.base.errors import EnvironmentLacks
 from consort.base.owned import temporary_folder
-from consort.base.waiting import LOOK_S, STANDSTILL_S, Standstill, stop_if_asked
+from consort.base.waiting import STANDSTILL_S, Standstill, stop_if_asked
 
 if TYPE_CHECKING:
     import jinja2
@@ -130,7 +130,7 @@ def alone(entry: Path, name: str) -> Iterator[None]:
     standstill = Standstill(STANDSTILL_S)
     while True:
         try:
-            lock.acquire(timeout=min(LOOK_S, STANDSTILL_S / 10))
+            lock.acquire(timeout=standstill.every_s)
             break
         except Timeout:
             stop_if_asked()
