@@ -7,6 +7,7 @@ writer.add_configuration("local", "local", raw, verdict=verdict)
 
 from consort.judge.judge import judge
 from consort.judge.outputs import Expected, WrongOutput
-from consort.judge.verdict import Bounds, Check, JobCounts, Limit, Row, Verdict
+from consort.judge.verdict import Bounds, Limit, Verdict
+from consort.record.findings import Check, JobCounts, Row
 
 __all__ = ["Bounds", "Check", "Expected", "JobCounts", "Limit", "Row", "Verdict", "WrongOutput", "judge"]

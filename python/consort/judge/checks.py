@@ -14,8 +14,9 @@ from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.executed import Executed
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
-from consort.judge.verdict import Bounds, Check, Row
+from consort.judge.verdict import Bounds
 from consort.plan.channels import links_of
+from consort.record.findings import Check, Row
 from consort.record.ran import EVENTS, NONE, OPERATIONS, STATUS, executes_ns
 
 # Events that break an assumption, and what each says. Whose doing it is follows from the disturbances.

@@ -17,10 +17,11 @@ from consort.judge import rows as figures
 from consort.judge import words
 from consort.judge.disturbance import HOST, LATE_WAKE_UP, UNTRACED, Disturbances, disturbances
 from consort.judge.executed import Executed, executed
-from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not_finite
+from consort.judge.outputs import Expected, WrongOutput, compare, not_finite
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
-from consort.judge.verdict import UNDECIDED_ABOVE, Bounds, JobCounts, Pause, Row, Unseen, Verdict, as_data
+from consort.judge.verdict import UNDECIDED_ABOVE, Bounds, Verdict
+from consort.record.findings import Findings, JobCounts, NotFinite, Pause, Row, Unseen
 from consort.record.ran import EVENTS, STATUS
 from consort.record.raw import RawRun
 from consort.record.sections import Held
@@ -173,27 +174,27 @@ def judge(
     machine = words.machine(pauses, counts, stops)
     ok = Held.of(failures, unknown)
     summary = words.summary(ok, counts, failures, rows, provenance, pauses, unknown)
-    parts = {
-        "ok": ok,
-        "reasons": reasons,
-        "rows": rows,
-        "tasks": counts,
-        "checks": checks,
-        "pauses": pauses,
-        "ways": ways,
-        "unseen": unseen,
-        "not_finite": endless,
-        "stops": stops,
-        "summary": summary,
-        "machine": machine,
-        "notes": notes,
-    }
+    findings = Findings(
+        ok=ok,
+        reasons=reasons,
+        rows=rows,
+        tasks=counts,
+        checks=checks,
+        pauses=pauses,
+        ways=ways,
+        unseen=unseen,
+        not_finite=endless,
+        stops=None if stops is None else stops.seen,
+        summary=summary,
+        machine=machine,
+        notes=notes,
+    )
     return Verdict(
-        data=as_data(**parts),  # type: ignore[arg-type]
+        **vars(findings),
+        data=findings.as_data(),
         status=wrong,
         disturbed=found.disturbed,
         expected=beside,
-        **parts,  # type: ignore[arg-type]
     )
 
 

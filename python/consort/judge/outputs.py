@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
+from consort.record.findings import NotFinite
 from consort.record.ran import STATUS
 from consort.record.raw import RawTable
 from consort.record.sections import column_name
@@ -51,23 +52,6 @@ class WrongOutput:
         return (
             f"{self.task}: {self.wrong} of {self.compared} outputs are wrong (expected: {self.source}); first"
             f" job {self.seq}, member {self.member}: expected {self.expected}, found {self.found}"
-        )
-
-
-@dataclass(frozen=True)
-class NotFinite:
-    """Outputs of a task that are not a number, or infinite, in one member; `first` is the job's number."""
-
-    task: str
-    member: str
-    first: int
-    count: int
-    outputs: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.task}: {self.count} of {self.outputs} outputs are not finite (NaN or infinite) in member"
-            f" {self.member}; first job {self.first}"
         )
 
 

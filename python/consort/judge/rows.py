@@ -14,9 +14,10 @@ from consort.judge import chains
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops, Stretches
-from consort.judge.verdict import Bounds, ChainWay, Limit, Outcome, Quantity, Row
+from consort.judge.verdict import Bounds, Limit
 from consort.plan.channels import link_of
 from consort.plan.types import PlannedChain
+from consort.record.findings import ChainWay, Outcome, Quantity, Row
 from consort.record.ran import OPERATIONS, STATUS, executes_ns
 
 Mask = NDArray[np.bool_]

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.judge.disturbance import merged
+from consort.record.findings import StopsInRun, StopsSeen
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -172,16 +173,17 @@ class Stops:
         usual: Floats = np.where(rare < self.count, mean * share + 3 * np.sqrt(square * share), 0.0)
         return usual
 
-    def as_data(self) -> dict[str, Any]:
-        return {
-            "seconds": self.seconds,
-            "cpus": list(self.cpus),
-            "count": self.count,
-            "per_second": self.per_second,
-            "threshold_ns": self.threshold_ns,
-            "longest_ns": self.watched_ns,
-            "in_run": {"count": int(self.seen_ns.size), "longest_ns": self.in_run_ns},
-        }
+    @property
+    def seen(self) -> StopsSeen:
+        return StopsSeen(
+            self.seconds,
+            self.cpus,
+            self.count,
+            self.per_second,
+            self.threshold_ns,
+            self.watched_ns,
+            StopsInRun(int(self.seen_ns.size), self.in_run_ns),
+        )
 
 
 def _of_one_stop(begin: Floats, end: Floats, excess: Floats) -> Floats:

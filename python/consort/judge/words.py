@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from consort.analysis.lacking import named, remedies
 from consort.base.units import duration, microseconds, number, times
 from consort.judge.executed import Executed
-from consort.judge.outputs import NotFinite, WrongOutput
+from consort.judge.outputs import WrongOutput
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
-from consort.judge.verdict import Check, JobCounts, Pause, Row, Unseen
+from consort.record.findings import Check, JobCounts, NotFinite, Pause, Row, Unseen
 from consort.record.sections import Held
 
 # Quantities whose excess makes a verdict; a computing time that an interrupt is in makes none.

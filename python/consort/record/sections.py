@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from consort.base.errors import BadInput, ConsortError, Held
 from consort.base.units import Statistic
 from consort.record.columns import Column, Converted
+from consort.record.findings import findings_of
 from consort.record.ran import Ran
 
 Provenance = Literal["published", "derived", "bound", "simulated", "counted", "emulated", "measured"]
@@ -255,20 +256,7 @@ class _Configuration(_Open):
     cores: list[str]
     tasks: dict[str, dict[str, Any]] = {}
     plan: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    verdict: _Judged | None = None
-
-
-class _Judged(_Open):
-    ok: _Word
-    summary: str
-    machine: str
-    reasons: list[str]
-    rows: list[dict[str, Any]]
-    tasks: list[dict[str, Any]]
-    checks: list[dict[str, Any]]
-    pauses: list[dict[str, Any]]
-    ways: list[dict[str, Any]]
-    notes: list[str]
+    verdict: dict[str, Any] | None = None
 
 
 class _Verdict(_Open):
@@ -302,6 +290,8 @@ def check_record(data: dict[str, Any], file: Path) -> None:
         raise BadInput(f"the record is damaged: {first['msg']}", file=file, field=where or None) from None
     except RecursionError:
         raise BadInput("the record is damaged: it is nested too deeply", file=file) from None
+    for configuration in data["configurations"]:
+        findings_of(configuration, file)
     _check_held(data, file)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from markupsafe import Markup
 from consort.base.units import Statistic, duration, figure_unit, microseconds, number, time_text
 from consort.plan.types import Plan
 from consort.record.columns import JOBS
+from consort.record.findings import Row, findings_of
 from consort.record.ran import STATUS
 from consort.record.sections import EXPECTED
 from consort.record.store import Run, SampleReader
@@ -35,42 +37,44 @@ STATE_MEMBERS = 8
 # Clocks that say nothing of the time of hardware.
 UNTIMED = ("counted", "emulated")
 
+Limits = tuple[float | None, float | None]
+
 
 def verdict_of(run: Run, configuration: Configuration) -> dict[str, Any] | None:
     """The verdict's table with every figure written out; None where nothing was judged."""
-    verdict = configuration.get("verdict")
-    if verdict is None:
+    found = findings_of(configuration)
+    if found is None:
         return None
-    counts = {count["task"]: count for count in verdict["tasks"]}
+    counts = {count.task: count for count in found.tasks}
     plan = run.plan(configuration["key"])
     rows = []
     before = ""
-    for row in verdict["rows"]:
-        subject = f"{row['kind']} {row['subject']}"
+    for row in found.rows:
+        subject = f"{row.kind} {row.subject}"
         first = subject != before
         before = subject
-        count = counts.get(row["subject"]) if row["kind"] == "task" else None
-        summary = configuration["summary"].get(f"{row['subject']}.response")
+        count = counts.get(row.subject) if row.kind == "task" else None
+        summary = configuration["summary"].get(f"{row.subject}.response")
         rows.append(
             {
-                "subject": row["subject"] if first else "",
-                "kind": row["kind"],
+                "subject": row.subject if first else "",
+                "kind": row.kind,
                 "where": _where(plan, row) if first else "",
                 "counts": on_time(count) if first and count is not None else "",
                 "percentiles": percentiles(summary) if first and count and summary else "",
-                "missed": bool(count and count["late"] + count["unserved"]),
-                "quantity": row["quantity"],
-                "required": microseconds(row["required"]),
-                "bound": "none" if row["bound"] is None else microseconds(row["bound"]),
-                "source": row["missing"] if row["bound"] is None else row["bound_source"],
-                "simulated": microseconds(row["simulated"]),
-                "simulated_source": row["simulated_source"],
-                "undisturbed": microseconds(row["undisturbed"]),
-                "seen": microseconds(row["seen"]),
-                "bad": row["outcome"] in ("above bound", "late", "not seen"),
-                "mark": MARKS[row["outcome"]][0],
-                "outcome": row["outcome"],
-                "note": row["note"],
+                "missed": bool(count and count.late + count.unserved),
+                "quantity": row.quantity,
+                "required": microseconds(row.required),
+                "bound": "none" if row.bound is None else microseconds(row.bound),
+                "source": row.missing if row.bound is None else row.bound_source,
+                "simulated": microseconds(row.simulated),
+                "simulated_source": row.simulated_source,
+                "undisturbed": microseconds(row.undisturbed),
+                "seen": microseconds(row.seen),
+                "bad": row.outcome in ("above bound", "late", "not seen"),
+                "mark": MARKS[row.outcome][0],
+                "outcome": row.outcome,
+                "note": row.note,
             }
         )
     return {
@@ -79,37 +83,43 @@ def verdict_of(run: Run, configuration: Configuration) -> dict[str, Any] | None:
         "unit": figure_unit(configuration["clock"]).split(",")[0],
         "provenance": configuration["clock"]["provenance"],
         "rows": rows,
-        "summary": verdict["summary"],
-        "machine": verdict["machine"],
-        "reasons": verdict["reasons"],
-        "notes": [*verdict["notes"], *tightness(verdict)],
-        "simulated": any(row["simulated"] is not None for row in verdict["rows"]),
-        "checks": verdict["checks"],
+        "summary": found.summary,
+        "machine": found.machine,
+        "reasons": found.reasons,
+        "notes": [*found.notes, *tightness(found.rows)],
+        "simulated": any(row.simulated is not None for row in found.rows),
+        "checks": found.checks,
         "pauses": [
             {
-                "core": p["core"],
-                "culprit": p["culprit"],
-                "count": number(p["count"]),
-                "total": duration(p["total_ns"]),
-                "longest": duration(p["longest_ns"]),
+                "core": p.core,
+                "culprit": p.culprit,
+                "count": number(p.count),
+                "total": duration(p.total_ns),
+                "longest": duration(p.longest_ns),
             }
-            for p in verdict["pauses"]
+            for p in found.pauses
         ],
     }
 
 
-def _where(plan: Plan | None, row: dict[str, Any]) -> str:
-    return str(row["kind"]) if row["kind"] != "task" or plan is None else placed(plan.tasks[row["subject"]])
+def _where(plan: Plan | None, row: Row) -> str:
+    return row.kind if row.kind != "task" or plan is None else placed(plan.tasks[row.subject])
 
 
-def limits_of(
-    run: Run, configuration: Configuration, task: str, quantity: str
-) -> tuple[float | None, float | None]:
-    """The deadline (or what is required) and the bound of a quantity of a task, in ns."""
-    for row in (configuration.get("verdict") or {}).get("rows", []):
-        if (row["kind"], row["subject"], row["quantity"]) == ("task", task, quantity):
-            return row["required"], row["bound"]
-    return (_deadline(run, configuration, task) if quantity == "response" else None, None)
+def _limits(run: Run, configuration: Configuration) -> Callable[[str, str], Limits]:
+    """The function of a task and a quantity that gives its deadline (or what is required) and bound [ns]."""
+    found = findings_of(configuration)
+    rows = () if found is None else found.rows
+    judged: dict[tuple[str, str], Limits] = {
+        (r.subject, r.quantity): (r.required, r.bound) for r in rows if r.kind == "task"
+    }
+
+    def limits(task: str, quantity: str) -> Limits:
+        known = judged.get((task, quantity))
+        deadline = _deadline(run, configuration, task) if quantity == "response" else None
+        return (deadline, None) if known is None else known
+
+    return limits
 
 
 def _deadline(run: Run, configuration: Configuration, task: str) -> float | None:
@@ -152,30 +162,34 @@ def trace_text(jobs: Jobs | None) -> str:
 
 def chains(configuration: Configuration, index: int) -> list[dict[str, Any]]:
     """The longest reactions of chains, drawn through the jobs that carried them."""
-    verdict = configuration.get("verdict") or {}
-    bounds = {
-        row["subject"]: row
-        for row in verdict.get("rows", [])
-        if (row["kind"], row["quantity"]) == ("chain", "reaction")
-    }
+    found = findings_of(configuration)
+    if found is None:
+        return []
+    bounds = {row.subject: row for row in found.rows if (row.kind, row.quantity) == ("chain", "reaction")}
     made: list[dict[str, Any]] = []
-    ways = sorted(verdict.get("ways", []), key=lambda way: _nearness(bounds[way["chain"]]))
+    ways = sorted(found.ways, key=lambda way: _nearness(bounds[way.chain]))
     for place, way in enumerate(ways[:DRAWN]):
-        row = bounds[way["chain"]]
+        row = bounds[way.chain]
         made.append(
             {
-                "name": way["chain"],
-                "svg": Markup(chain_svg(way, row["bound"], f"chain{index}-{place}")),
-                "reaction": f"{microseconds(row['seen'])} {_unit(configuration)}",
+                "name": way.chain,
+                "svg": Markup(chain_svg(way, row.bound, f"chain{index}-{place}")),
+                "reaction": f"{microseconds(row.seen)} {_unit(configuration)}",
             }
         )
     return made
 
 
-def _nearness(row: dict[str, Any]) -> float:
+def more_chains(configuration: Configuration) -> int:
+    """How many chains have a longest reaction that is not drawn."""
+    found = findings_of(configuration)
+    return 0 if found is None else max(0, len(found.ways) - DRAWN)
+
+
+def _nearness(row: Row) -> float:
     """Sorts by how near the largest time seen came to what is allowed, or else to its bound."""
-    limit = row["required"] or row["bound"]
-    return -row["seen"] / limit if limit and row["seen"] is not None else 0.0
+    limit = row.required or row.bound
+    return -row.seen / limit if limit and row.seen is not None else 0.0
 
 
 def outputs(run: Run, configuration: Configuration, index: int) -> list[dict[str, Any]]:
@@ -288,6 +302,7 @@ def distributions(run: Run) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     reader = SampleReader(run)
     names = tasks_of(run)
+    limits = {c["key"]: _limits(run, c) for c in run.configurations}
     if len(names) > DRAWN:
 
         def nearness(task: str) -> float:
@@ -305,7 +320,7 @@ def distributions(run: Run) -> list[dict[str, Any]]:
                 continue
             curves = []
             for c, made_of in list(mine.values())[: figures.SERIES_PER_FIGURE]:
-                deadline, bound = limits_of(run, c, task, quantity)
+                deadline, bound = limits[c["key"]](task, quantity)
                 step = float(c["clock"]["resolution_ticks"] / c["clock"]["ticks_per_second"] * 1e9)
                 curves.append(figures.Distribution(c["name"], made_of, step, deadline, bound))
             unit = _unit(having[0])

@@ -228,7 +228,7 @@ def _configuration(run: Run, configuration: Configuration, index: int) -> dict[s
         ],
         "event_table": configuration["tables"].get("events"),
         "chains": judged.chains(configuration, index),
-        "more_chains": max(0, len((configuration.get("verdict") or {}).get("ways", [])) - judged.DRAWN),
+        "more_chains": judged.more_chains(configuration),
         "outputs": judged.outputs(run, configuration, index),
         "plants": judged.plants(run, configuration, index),
         "timelines": judged.timelines(run, configuration, jobs, index)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from statistics import median
 from typing import Any
 
@@ -18,6 +19,7 @@ from consort.base.units import (
     times,
 )
 from consort.plan.types import Plan
+from consort.record.findings import Findings, JobCounts, Row, findings_of
 from consort.record.sections import Held
 from consort.record.store import Run
 from consort.record.summary import Configuration
@@ -25,18 +27,18 @@ from consort.report.lines import CELL, LABEL, heads_line, placed, wrapped
 from consort.report.terminal_modes import mode_lines
 
 
-def tightness(verdict: Mapping[str, Any]) -> list[str]:
+def tightness(rows: Sequence[Row]) -> list[str]:
     """A sentence, or none where nothing that was seen has a bound. An endless time is one not served."""
     ratios = {
-        (row["subject"], row["quantity"]): float(row["undisturbed"]) / float(row["bound"])
-        for row in verdict["rows"]
-        if row["bound"] not in (None, 0, "inf") and row["undisturbed"] is not None
+        (row.subject, row.quantity): row.undisturbed / row.bound
+        for row in rows
+        if row.bound and row.bound != inf and row.undisturbed is not None
     }
     if not ratios:
         return []
     (subject, quantity), closest = max(ratios.items(), key=lambda entry: entry[1])
     middle, nearest = (
-        "∞" if value == float("inf") else f"{value:.2f}" for value in (median(ratios.values()), closest)
+        "∞" if value == inf else f"{value:.2f}" for value in (median(ratios.values()), closest)
     )
     many = "1 bound" if len(ratios) == 1 else f"{len(ratios)} bounds"
     return [
@@ -92,9 +94,9 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
     lines += mode_lines(run)
     lines += list(_cost_of_offloading(run))
     for configuration in run.configurations:
-        verdict = configuration.get("verdict")
-        if verdict is not None and verdict["machine"]:
-            lines += wrapped(f"{configuration['key']}: the machine: {verdict['machine']}.")
+        found = findings_of(configuration)
+        if found is not None and found.machine:
+            lines += wrapped(f"{configuration['key']}: the machine: {found.machine}.")
     for configuration in run.configurations:
         happened = _happened(configuration)
         if happened:
@@ -114,21 +116,21 @@ def files_of(run: Run) -> list[str]:
 def _configuration(run: Run, configuration: Configuration, first: bool) -> Iterator[str]:
     unit = figure_unit(configuration["clock"])
     yield from wrapped(f"{configuration['key']}: {configuration['name']}. All times in {unit}.")
-    verdict = configuration.get("verdict")
-    if verdict is None:
+    found = findings_of(configuration)
+    if found is None:
         yield from _without_verdict(configuration)
         return
     yield heads_line(_HEADS)
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for row in verdict["rows"]:
-        rows.setdefault(f"{row['kind']} {row['subject']}", []).append(row)
-    counts = {count["task"]: count for count in verdict["tasks"]}
+    rows: dict[str, list[Row]] = {}
+    for row in found.rows:
+        rows.setdefault(f"{row.kind} {row.subject}", []).append(row)
+    counts = {count.task: count for count in found.tasks}
     plan = run.plan(configuration["key"])
     used: dict[str, str] = {}
     for mine in rows.values():
         yield from _subject(mine[0], counts, configuration, plan)
         for row in mine:
-            mark, words = MARKS[row["outcome"]]
+            mark, words = MARKS[row.outcome]
             if words:
                 used[mark] = words
             yield _row(row, mark)
@@ -136,19 +138,19 @@ def _configuration(run: Run, configuration: Configuration, first: bool) -> Itera
         yield from wrapped("   ".join(f"{mark} {words}" for mark, words in used.items()), indent="")
     if first:
         yield from wrapped(f"{UNDISTURBED}; {UNSERVED}.")
-    for text in (*verdict["notes"], *tightness(verdict)):
+    for text in (*found.notes, *tightness(found.rows)):
         yield from wrapped(text)
-    for check in verdict["checks"]:
-        if not check["holds"]:
-            yield from wrapped(f"Assumption not kept: {check['text']}.")
+    for check in found.checks:
+        if not check.holds:
+            yield from wrapped(f"Assumption not kept: {check.text}.")
 
 
 def _subject(
-    row: Mapping[str, Any], counts: Mapping[str, Any], configuration: Configuration, plan: Plan | None
+    row: Row, counts: Mapping[str, JobCounts], configuration: Configuration, plan: Plan | None
 ) -> Iterator[str]:
-    name = row["subject"]
-    if row["kind"] != "task":
-        yield from wrapped(f"{row['kind']} {name}", indent="")
+    name = row.subject
+    if row.kind != "task":
+        yield from wrapped(f"{row.kind} {name}", indent="")
         return
     where = "" if plan is None else f" {placed(plan.tasks[name])}"
     yield from wrapped(f"{name}{where}", indent="")
@@ -158,19 +160,19 @@ def _subject(
         yield from wrapped(percentiles(summary), first="  ")
 
 
-def on_time(count: Mapping[str, Any]) -> str:
+def on_time(count: JobCounts) -> str:
     """Counts of a task's jobs by how they ended, those served on time first."""
     text = (
-        f"{number(count['on_time'])} of {number(count['released'])} on time, {number(count['late'])} late,"
-        f" {number(count['unserved'])} unserved"
+        f"{number(count.on_time)} of {number(count.released)} on time, {number(count.late)} late,"
+        f" {number(count.unserved)} unserved"
     )
-    if count["disturbed"]:
+    if count.disturbed:
         text += (
-            f"; the machine disturbed {number(count['disturbed'])}, of which"
-            f" {number(count['disturbed_misses'])} missed"
+            f"; the machine disturbed {number(count.disturbed)}, of which"
+            f" {number(count.disturbed_misses)} missed"
         )
-    if count["causes"]:
-        text += "; undisturbed misses: " + ", ".join(f"{number(n)} {w}" for w, n in count["causes"].items())
+    if count.causes:
+        text += "; undisturbed misses: " + ", ".join(f"{number(n)} {w}" for w, n in count.causes.items())
     return text
 
 
@@ -187,15 +189,15 @@ def microseconds_or_endless(ns: float | None) -> str:
     return "∞" if ns is None else microseconds(ns)
 
 
-def _row(row: Mapping[str, Any], mark: str) -> str:
+def _row(row: Row, mark: str) -> str:
     cells = [
-        microseconds(row["required"]),
-        "none" if row["bound"] is None else microseconds(row["bound"]),
-        microseconds(row["simulated"]),
-        microseconds(row["undisturbed"]),
-        microseconds(row["seen"]),
+        microseconds(row.required),
+        "none" if row.bound is None else microseconds(row.bound),
+        microseconds(row.simulated),
+        microseconds(row.undisturbed),
+        microseconds(row.seen),
     ]
-    return figures_line(row["quantity"], cells, mark)
+    return figures_line(row.quantity, cells, mark)
 
 
 def figures_line(quantity: str, cells: Sequence[str], mark: str = "") -> str:
@@ -281,16 +283,16 @@ def _happened(configuration: Configuration) -> list[str]:
 
 
 def _last(run: Run) -> Iterator[str]:
-    judged = [c for c in run.configurations if c.get("verdict") is not None]
-    for configuration in judged:
-        verdict = configuration["verdict"]
-        if len(verdict["reasons"]) <= 1:
-            yield from wrapped(f"{configuration['key']}: {verdict['summary']}")
+    parts = ((configuration, findings_of(configuration)) for configuration in run.configurations)
+    judged: list[tuple[Configuration, Findings]] = [(c, found) for c, found in parts if found is not None]
+    for configuration, found in judged:
+        if len(found.reasons) <= 1:
+            yield from wrapped(f"{configuration['key']}: {found.summary}")
             continue
-        yield f"{configuration['key']}: {Held(verdict['ok']).headline}:"
-        for reason in verdict["reasons"]:
+        yield f"{configuration['key']}: {found.ok.headline}:"
+        for reason in found.reasons:
             yield from wrapped(f"- {reason}")
-    shown = {f"{c['name']}: {reason}" for c in judged for reason in c["verdict"]["reasons"]}
+    shown = {f"{c['name']}: {reason}" for c, found in judged for reason in found.reasons}
     more = [reason for reason in run.verdict["reasons"] if reason not in shown]
     for reason in more:
         yield from wrapped(f"- {reason}")

@@ -6,7 +6,7 @@ Where a job lasted for many periods the time axis is broken: its beginning and i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from consort.base.units import duration
+from consort.record.findings import ChainWay
 from consort.report.figures import RC, SERIES, TEXT, inline, vertical
 from consort.report.jobs import ABSENT, Jobs
 
@@ -206,10 +207,9 @@ def _mark(axis: Axes, at: float, name: str, begin: float, end: float) -> None:
         vertical(axis, at, name)
 
 
-def chain_svg(way: Mapping[str, Any], bound_ns: float | None, ident: str) -> str:
+def chain_svg(way: ChainWay, bound_ns: float | None, ident: str) -> str:
     """The longest reaction of a chain: each job from its read to its write, from stimulus to effect."""
-    links = way["links"]
-    zero = float(way["stimulus_ns"])
+    links, zero = way.links, way.stimulus_ns
     with mpl.rc_context(RC):
         figure = Figure(figsize=(9.2, 1.0 + 0.42 * (len(links) + 1)), layout="constrained")
         axis = figure.subplots()

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from consort.base.errors import BadInput
 from consort.judge import Bounds, Expected, Limit, Verdict, judge
-from consort.judge.verdict import Row
 from consort.record import RawRun, RunWriter
+from consort.record.findings import Row
 from consort.record.ran import EVENTS, OPERATIONS, STATUS, write_plan
 from made_plan import made_plan
 from system_recording import T0, Recording, steady

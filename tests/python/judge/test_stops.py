@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +64,7 @@ def test_the_watchs_stops_and_those_of_the_run_are_told_apart() -> None:
     alone = words.stopped(replace(stops(), seen_ns=in_run[:1]))
     assert "nothing stopped them; in the run, waiting cores were stopped once, longest 3.1" in alone
     assert "cannot be shown here" in alone
-    data = replace(watched, seen_ns=in_run).as_data()
+    data = asdict(replace(watched, seen_ns=in_run).seen)
     assert data["longest_ns"] == 90 * US and data["in_run"] == {"count": 2, "longest_ns": 3100 * US}
 
 
@@ -250,8 +250,9 @@ def test_a_stop_that_a_sleeping_core_saw_is_one(tmp_path: Path) -> None:
             recording.job("a", seq, woken, woken + took)
         seen = Stops(60.0, (0,), np.array([100.0 * US]), 2.0 * US, 1)
         verdict = judge(recording.write(tmp_path / f"{late}"), bounds, environment=MACHINE, stops=seen)
-        assert verdict.stops is not None
-        assert verdict.stops.longest_ns == (18.9 * MS if late else 100 * US)
+        assert verdict.stops is not None and verdict.stops.in_run is not None
+        assert verdict.stops.longest_ns == 100 * US
+        assert verdict.stops.in_run.longest_ns == (18.9 * MS if late else 0)
         # Three of them, though, are too many for one in a minute.
         assert verdict.ok == "not held"
 
@@ -279,7 +280,8 @@ def test_an_interrupted_job_is_no_stop_of_its_length(tmp_path: Path) -> None:
         recording.event(EVENTS.index("executed"), seq * 50 * MS + 12 * MS, 12 * MS, core="m0")
     recording.event(EVENTS.index("disturbed"), 30 * MS, 300 * US, core="m0", why=2)
     verdict = judge(recording.write(tmp_path / "raw"), Bounds(), environment=MACHINE, stops=stops(90))
-    assert verdict.stops is not None and verdict.stops.longest_ns == 300 * US
+    assert verdict.stops is not None and verdict.stops.in_run is not None
+    assert verdict.stops.in_run.longest_ns == 300 * US
 
 
 @pytest.mark.parametrize(("seq", "expected"), [(40, "undecided"), (60, "not held")])

@@ -7,15 +7,18 @@ import base64
 import csv
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from consort.base.errors import BadInput
 from consort.cli import cli
 from consort.judge import Bounds, Expected, Limit, judge
 from consort.record import Run, RunWriter
+from consort.record.findings import Row, findings_of
 from consort.record.ran import EVENTS, STATUS
 from consort.record.summary import histogram
 from consort.report import PAGES, judged
@@ -180,7 +183,7 @@ def test_outputs_are_drawn_over_time_and_over_the_whole_run(
     page = render(run)
     part = page[page.index("<h3>Outputs of servo</h3>") :]
     whole, some = part.split("<svg")[1:3]
-    assert "member command" in part and "members command of 1" not in part
+    assert "member torque." in part and "members torque" not in part
     # 200 jobs, 50 µs apart; then those around the first wrong one, or the first 30.
     assert "time of the job's release [ms]" in whole and ">8<" in whole
     assert "time of the job's release [µs]" in some and ">expected<" in some
@@ -410,24 +413,46 @@ def test_a_phone_shows_the_whole_system_and_a_large_one_when_asked(run: Run, tmp
     assert small < 400 and large == 800
 
 
-def test_how_near_the_bounds_were_is_the_median_over_those_that_have_one() -> None:
+def test_a_record_keeps_the_findings_of_its_judge(run: Run) -> None:
+    for configuration in run.configurations:
+        found = findings_of(configuration)
+        assert found is not None and found.rows and found.as_data() == configuration["verdict"]
+    (first, *_) = run.configurations
+    damaged = {**first, "verdict": {**first["verdict"], "rows": [{"subject": "servo"}]}}
+    with pytest.raises(BadInput, match=r"configurations\.local-off\.verdict\.rows\.0\.kind"):
+        findings_of(damaged)  # type: ignore[arg-type]
+    assert findings_of({**first, "verdict": None}) is None  # type: ignore[typeddict-item]
+
+
+def test_a_chain_that_never_ended_is_drawn_as_the_others_are(run: Run) -> None:
+    (first, *_) = run.configurations
+    kept = first["verdict"]
     rows = [
-        {"subject": subject, "quantity": quantity, "bound": bound, "undisturbed": undisturbed}
-        for subject, quantity, bound, undisturbed in (
-            ("servo", "response", 10.0, 4.0),
-            ("servo", "compute", 10.0, 5.0),
-            ("chain", "age", 10.0, 9.0),
-            ("hmi", "response", None, 9.0),
-            ("hmi", "compute", 10.0, None),
-        )
+        row | {"seen": "inf", "undisturbed": "inf"} if row["kind"] == "chain" else row for row in kept["rows"]
     ]
-    assert tightness({"rows": rows}) == [
+    endless = {**first, "verdict": {**kept, "rows": rows}}
+    drawn = judged.chains(endless, 0)  # type: ignore[arg-type]
+    assert drawn and {chain["reaction"] for chain in drawn} == {"∞ µs"}
+
+
+def test_how_near_the_bounds_were_is_the_median_over_those_that_have_one() -> None:
+    row = Row(
+        subject="servo", kind="task", quantity="response", seen=None, undisturbed=4.0, provenance="measured",
+        bound=10.0, bound_source="", missing="", simulated=None, simulated_source="", required=None,
+        count=1, above=0, late=0, outcome="holds",
+    )  # fmt: skip
+    rows = [
+        row,
+        replace(row, quantity="compute", undisturbed=5.0),
+        replace(row, subject="chain", kind="chain", quantity="age", undisturbed=9.0),
+        replace(row, subject="hmi", bound=None, undisturbed=9.0),
+        replace(row, subject="hmi", quantity="compute", undisturbed=None),
+    ]
+    assert tightness(rows) == [
         "Longest undisturbed time over its bound: median 0.50 of 3 bounds, the closest 0.90 (age of chain)."
     ]
-    assert tightness({"rows": rows[:1]})[0].endswith(
-        "median 0.40 of 1 bound, the closest 0.40 (response of servo)."
-    )
-    assert tightness({"rows": rows[3:]}) == []
-    # As run.json keeps the response of a release that was not served.
-    endless = [row | {"undisturbed": "inf"} for row in rows[:1]]
-    assert tightness({"rows": endless})[0].endswith("median ∞ of 1 bound, the closest ∞ (response of servo).")
+    assert tightness(rows[:1])[0].endswith("median 0.40 of 1 bound, the closest 0.40 (response of servo).")
+    assert tightness(rows[3:]) == []
+    # A release that was not served has an endless response.
+    endless = [replace(row, undisturbed=float("inf"))]
+    assert tightness(endless)[0].endswith("median ∞ of 1 bound, the closest ∞ (response of servo).")
