@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 #include "consort/icc.hpp"
 #include "consort/linux/shared_memory.hpp"
@@ -118,8 +119,12 @@ TEST(SharedMemory, NamedIsGoneWithItsMaker) {
     const std::string name = "/consort-test-" + std::to_string(::getpid());
     {
         const auto memory = SharedMemory::create_named(name, bytes);
-        EXPECT_THROW(SharedMemory::create_named(name, bytes), std::system_error)
-            << "never taken over silently";
+        try {
+            SharedMemory::create_named(name, bytes);
+            FAIL() << "taken over silently";
+        } catch (const std::system_error& error) {
+            EXPECT_EQ(error.code(), std::errc::file_exists) << error.what();
+        }
         exchange(memory, [&] { return SharedMemory::open_named(name); });
     }
     EXPECT_THROW(SharedMemory::open_named(name), std::system_error);

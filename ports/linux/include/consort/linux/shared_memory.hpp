@@ -46,8 +46,12 @@ class SharedMemory {
     static SharedMemory create_named(const std::string& name, std::size_t bytes) {
         for (;;) {
             const int fd = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, kept_mode);
-            if (fd < 0 && errno == EEXIST && remove_orphan(name)) {
+            const bool taken = fd < 0 && errno == EEXIST;
+            if (taken && remove_orphan(name)) {
                 continue;
+            }
+            if (taken) {
+                errno = EEXIST;  // and not why it is no orphan
             }
             checked(fd, "shm_open " + name);
             // Before this lock it might have been taken for an orphan, and its name be another's.
