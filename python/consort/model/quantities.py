@@ -24,6 +24,9 @@ _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _SHAPE = re.compile(rf"({_NUMBER}) ?([^0-9\s.+-][^0-9\s]*)")
 _BARE = re.compile(rf"[+-]?{_NUMBER}")
 
+# How data sheets write bits a second.
+_BITS = re.compile(r"(?P<prefix>[kKmMgG]?)(?P<word>b|bit|bits)(?:/s|ps)")
+
 
 def _pattern(units: dict[str, int]) -> str:
     return rf"^{_NUMBER} ?(?:{'|'.join(units)})$"
@@ -112,6 +115,9 @@ def _wrong_unit(wanted: type[Quantity], text: str, number: str, unit: str) -> st
             return (
                 f"{text!r} is {an(other.what)}; {an(wanted.what)} is needed, for example {wanted.examples[0]}"
             )
+    bits = _BITS.fullmatch(unit)
+    if bits is not None and wanted is DataRate:
+        return _in_bits(text, number, bits)
     if unit in ("KB", "KB/s"):
         rate = unit.removeprefix("KB")
         likely = [f"{number}kB{rate}", f"{number}KiB{rate}"]
@@ -121,6 +127,16 @@ def _wrong_unit(wanted: type[Quantity], text: str, number: str, unit: str) -> st
     if likely:
         return f"{text!r} has the unknown unit {unit!r}; did you mean {' or '.join(likely)}?"
     return f"{text!r} has the unknown unit {unit!r}; {an(wanted.what)} is in {', '.join(wanted.units)}"
+
+
+def _in_bits(text: str, number: str, unit: re.Match[str]) -> str:
+    prefix = {"K": "k", "m": "M", "g": "G"}.get(unit["prefix"], unit["prefix"])
+    exact = Fraction(number) * _SIZES[f"{prefix}B"] / 8
+    write = (
+        f"write {DataRate.spelled(exact.numerator)}" if exact.denominator == 1 else "eight bits are a byte"
+    )
+    meant = f", or {number}{prefix}B/s if bytes are meant" if unit["word"] == "b" else ""
+    return f"{text!r} is in bits, and a data rate is in bytes; {write}{meant}"
 
 
 @dataclass(frozen=True, order=True)

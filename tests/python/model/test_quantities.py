@@ -47,6 +47,18 @@ def test_read(kind: type[Quantity], text: str, value: int) -> None:
     ("kind", "text", "says"),
     [
         (Size, "64KB", "'64KB' has the unknown unit 'KB'; did you mean 64kB or 64KiB?"),
+        (
+            DataRate,
+            "5kb/s",
+            "'5kb/s' is in bits, and a data rate is in bytes; write 625B/s, or 5kB/s if bytes are meant",
+        ),
+        (DataRate, "8 Mbit/s", "'8 Mbit/s' is in bits, and a data rate is in bytes; write 1MB/s"),
+        (
+            DataRate,
+            "1kbps",
+            "'1kbps' is in bits, and a data rate is in bytes; write 125B/s, or 1kB/s if bytes are meant",
+        ),
+        (DataRate, "1bit/s", "'1bit/s' is in bits, and a data rate is in bytes; eight bits are a byte"),
         (DataRate, "1KB/s", "'1KB/s' has the unknown unit 'KB/s'; did you mean 1kB/s or 1KiB/s?"),
         (DataRate, "3.3GB", "'3.3GB' is a size; a data rate is needed, for example 3.3GB/s"),
         (Size, "0.3B", "'0.3B' is not a whole number of bytes; quantities are never rounded"),
