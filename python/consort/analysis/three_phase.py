@@ -123,8 +123,9 @@ def bound_core(
         response = None if raw["response"] is None else raw["response"] * tick
         explanation = _explain(tasks, index, raw, tick)
         if response is not None and response > task.period and method != "literal":
-            # The proof wants a job to be done before the next one of its task comes.
-            notes = (*notes, _FIRST_LATE.format(in_words(response)))
+            # The proof wants a job to be done before the next one of its task comes. Why there is no bound
+            # comes first: it is the cause that a verdict names.
+            notes = (_FIRST_LATE.format(in_words(response)), *notes)
             response = None
         results.append(Bound(response=response, explanation=explanation, notes=notes, **common))  # type: ignore[arg-type]
     return results

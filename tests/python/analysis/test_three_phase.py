@@ -346,7 +346,7 @@ class TestPython:
         tasks = [UniTask("late", 5 * ms, 6 * ms, 6 * ms), *self.core()]
         found = bound_core(tasks, DmaShare.equal(ms, 2))
         # 17 ms, which bound the first late job only.
-        assert found[0].response is None and found[0].slack is None and "up to 17ms" in found[0].notes[-1]
+        assert found[0].response is None and found[0].slack is None and "up to 17ms" in found[0].notes[0]
         assert found[1].response is None and "late" in found[1].notes[0]
 
     def test_printed_bound_says_that_it_is_unsound(self):

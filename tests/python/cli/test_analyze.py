@@ -55,6 +55,9 @@ def test_a_deadline_that_may_be_missed(late):
         "abs, response time: its first late job may take up to 10.786ms, longer than the period"
         in done.stdout
     )
+    # It is the reason, before what others' bounds allow for.
+    (said,) = (line for line in done.stdout.splitlines() if re.match(r"abs on \S+: response", line))
+    assert "has no bound: its first late job" in said
     assert "at most 10.786ms" not in done.stdout
     # Battery may then be late too: one of its jobs executes while the next is already loaded.
     assert "abs, response time: tasks below may then be late too" in done.stdout
