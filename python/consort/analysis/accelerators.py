@@ -67,7 +67,8 @@ def _ask(figures: Figures, task: str, one: PlannedRequest, sleeps: bool, loaded:
     if operation.wcet_ps is None:
         raise MissingFigure(f"{place}.wcet", f"how long {what} takes")
     if accelerator.memory is None:
-        raise MissingFigure(f"{here}.memory", f"where requests to {one.accelerator} lie")
+        where = f"where requests to {one.accelerator} lie"
+        raise MissingFigure(f"{here}.memory", where, figures.platform.memories)
     if operation.request_bytes is None:
         raise MissingFigure(f"{place}.request", f"how large a request for {what} is")
     if operation.answer_bytes is None:

@@ -7,6 +7,7 @@ No cost is 0 because nobody gave it: what needs a figure that the description la
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from consort.analysis.channels import WORD_BYTES
@@ -52,11 +53,15 @@ def check_together(plan: Plan, core: str) -> None:
 
 
 class MissingFigure(NotAnalysable):
-    """A cost that nobody gave. `place` is where it would stand, `unplaced` the message for who names that."""
+    """A cost that nobody gave. `place` is where it would stand, `unplaced` the message for who names that.
 
-    def __init__(self, place: str, what: str) -> None:
+    `choices`: of what can be named there, where that is no figure, which could be assumed.
+    """
+
+    def __init__(self, place: str, what: str, choices: Iterable[str] = ()) -> None:
         remedy = remedy_of(place).format("it")
-        remedy = f"{remedy}; or write it with 'assumed:' and why"
+        some = ", ".join(choices)
+        remedy = f"{remedy} ({some})" if some else f"{remedy}; or write it with 'assumed:' and why"
         super().__init__(f"no figure for {what} ({place}): {remedy}")
         self.place, self.unplaced = place, f"no figure for {what}: {remedy}"
 
@@ -223,7 +228,8 @@ class Figures:
         """A channel's memory and the size of a block of it [bytes]."""
         planned = self.plan.channels[name]
         if planned.memory is None:
-            raise MissingFigure(f"channels.{name}.memory", f"where the blocks of {name} lie")
+            what = f"where the blocks of {name} lie"
+            raise MissingFigure(f"channels.{name}.memory", what, self.platform.memories)
         if planned.bytes is None:
             self._lack(f"channels.{name}.size", f"how large a block of {name} is")
             return planned.memory, WORD_BYTES

@@ -111,4 +111,5 @@ def remedies(places: Sequence[str]) -> str:
     for place in places:
         by.setdefault(remedy_of(place), []).append(place)
     ways = "; ".join(remedy.format(", ".join(some)) for remedy, some in by.items()).replace("`", "")
-    return f"{ways}; or write 'assumed:' with a figure, and why"
+    named_only = all(place.endswith(".memory") for place in places)
+    return ways if named_only else f"{ways}; or write 'assumed:' with a figure, and why"

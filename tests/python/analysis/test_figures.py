@@ -12,6 +12,7 @@ from typing import Any
 import free
 import pytest
 from consort.analysis.figures import Figures, remedy_of
+from consort.analysis.lacking import remedies
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, response_times
@@ -168,6 +169,15 @@ def test_a_missing_figure_leaves_no_bound_and_is_named(
     assert bound.missing == (missing,)
     for word in ("no figure for", missing, remedy_of(missing).format("it"), "assumed:"):
         assert word in bound.verdict()
+
+
+def test_a_memory_that_nobody_named_is_to_be_named_and_not_assumed() -> None:
+    bound = bound_with(channels=without(CHANNELS, "a.in", "memory"))
+    assert bound.missing == ("channels.a.in.memory",)
+    assert "write it: a memory of the platform (ram)" in bound.verdict()
+    assert "assumed" not in bound.verdict()
+    assert remedies(bound.missing) == "write channels.a.in.memory: a memory of the platform"
+    assert "assumed" in remedies([*bound.missing, "tasks.a.wcet"])
 
 
 @pytest.mark.parametrize(
