@@ -64,8 +64,12 @@ def made_root(root: str | Path | None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         # A file, a pipe, or a folder of somebody else.
-        raise BadInput(f"runs cannot lie here: {error.strerror}", file=folder) from None
+        raise _not_here(folder, error) from None
     return folder
+
+
+def _not_here(folder: Path, error: OSError) -> BadInput:
+    return BadInput(f"runs cannot lie here: {error.strerror}", file=folder)
 
 
 def run_name(file: Path) -> str:
@@ -89,7 +93,11 @@ def scratch_folder(root: Path | None) -> Iterator[Path]:
 
 
 def _new(folder: Path) -> Path:
-    folder.mkdir()
+    try:
+        folder.mkdir()
+    except FileNotFoundError as error:
+        # The folder for it is there, and takes none, as those of /proc do.
+        raise _not_here(folder.parent, error) from None
     return folder
 
 

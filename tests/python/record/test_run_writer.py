@@ -299,6 +299,11 @@ def test_runs_lie_in_folders_only(tmp_path: Path, kind: str) -> None:
             use()
 
 
+def test_a_folder_that_takes_none_is_named():
+    with pytest.raises(BadInput, match="/proc/self: runs cannot lie here: No such file or directory"):
+        RunWriter("test", "application", Path("/proc/self"))
+
+
 def test_a_jobs_table_without_its_fields(tmp_path: Path) -> None:
     rows = np.zeros(3, dtype=[("release", "<u8"), ("seq", "<u4")])
     raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": rows}))
