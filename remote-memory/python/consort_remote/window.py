@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import socket
 import subprocess
@@ -15,6 +14,7 @@ from typing import Any
 from consort.base.children import Child
 from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.runtime import expect_own_peer, runtime_folder, socket_path
+from consort.base.toolchain import builds
 
 from consort_remote.build import simulation
 from consort_remote.run import harness
@@ -75,9 +75,8 @@ class Hardware:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Nobody else starts or ends the hardware meanwhile."""
-    with (folder() / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """Nobody else starts or ends the hardware meanwhile; see `builds.alone`."""
+    with builds.alone(folder(), "the simulated hardware", does="starts or ends"):
         yield
 
 

@@ -15,6 +15,7 @@ from consort.base import children
 from consort.base.children import Child, finished, tree, worked
 from consort.base.errors import EnvironmentLacks
 from consort.base.toolchain import builds
+from consort_remote import window
 from effort import PATIENCE, wait_for
 
 PACKAGES = [Path(__file__).parents[3] / "python", Path(__file__).parents[3] / "remote-memory" / "python"]
@@ -108,6 +109,35 @@ def test_another_process_that_builds_the_same_and_stands_still(tmp_path: Path) -
             other.kill()
 
 
+HARDWARE = """
+import os
+from consort_remote import window
+
+with window.alone():
+    print("alone", flush=True)
+    os.kill(os.getpid(), 19)
+"""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_another_process_that_starts_the_hardware_and_stands_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", HARDWARE], stdout=subprocess.PIPE) as other:
+        try:
+            assert other.stdout is not None and other.stdout.readline() == b"alone\n"
+            os.waitpid(other.pid, os.WUNTRACED)
+            with pytest.raises(EnvironmentLacks) as failed, window.alone():
+                pass
+            words = f"process {other.pid} starts or ends the simulated hardware, and has not moved"
+            assert words in str(failed.value) and f"kill -9 {other.pid}" in str(failed.value)
+        finally:
+            other.kill()
+    with window.alone():
+        pass
+
+
 def test_whose_lock_it_is_is_not_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of a file is another one's, too, in another file system."""
     (lock := tmp_path / "lock").touch()
@@ -127,9 +157,15 @@ def test_nobody_waits_for_a_lock_without_end() -> None:
         for package in PACKAGES
         for file in sorted(package.rglob("*.py"))
         for line in file.read_text(encoding="utf-8").splitlines()
-        if re.search(r"\bFileLock\(", line) and "blocking=False" not in line
+        if re.search(r"\bFileLock\(|flock\(.*LOCK_(EX|SH)", line)
+        and not re.search(r"blocking=False|LOCK_NB", line)
     ]
-    known = {"builds.py: lock = FileLock(entry / _LOCK)", "store.py: lock = FileLock(folder / LOCK)"}
+    known = {
+        "builds.py: lock = FileLock(entry / _LOCK)",
+        "store.py: lock = FileLock(folder / LOCK)",
+        # Of a folder that was just made.
+        "owned.py: fcntl.flock(lock, fcntl.LOCK_EX)",
+    }
     assert set(waits) == known, "use alone()"
 
 

@@ -121,8 +121,8 @@ def kept(
 
 
 @contextmanager
-def alone(entry: Path, name: str) -> Iterator[None]:
-    """Nobody else builds this meanwhile; `EnvironmentLacks` where whoever does stands still."""
+def alone(entry: Path, name: str, does: str = "is building") -> Iterator[None]:
+    """Nobody else `does` this meanwhile; `EnvironmentLacks` where whoever does stands still."""
     # Imported here: a command's help needs Consort's sources, and no lock.
     from filelock import FileLock, Timeout
 
@@ -139,7 +139,7 @@ def alone(entry: Path, name: str) -> Iterator[None]:
             seen = time.monotonic() if holder is None else worked(tree(holder))
             if standstill.over(seen):
                 raise EnvironmentLacks(
-                    f"process {holder} is building {name}, and has not moved for {STANDSTILL_S:g} s",
+                    f"process {holder} {does} {name}, and has not moved for {STANDSTILL_S:g} s",
                     f"end it: kill -9 {holder}",
                 ) from None
     try:
