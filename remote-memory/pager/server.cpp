@@ -76,7 +76,7 @@ int lock_place(const std::string& path) {
     }
 }
 
-// Removes the socket that a dead server left; what is no socket is somebody's file.
+// Removes the socket that a dead server left; what is not a socket is somebody's file.
 void remove_dead(const std::string& path) {
     try {
         ::close(connect_to(path));
@@ -86,7 +86,7 @@ void remove_dead(const std::string& path) {
             throw;
         }
         if (::lstat(path.c_str(), &there) == 0 && !S_ISSOCK(there.st_mode)) {
-            throw std::invalid_argument(path + " is there, and is no socket");
+            throw std::invalid_argument(path + " is there, and is not a socket");
         }
         ::unlink(path.c_str());
         return;

@@ -191,10 +191,10 @@ def summarise_parts(
 
 
 def _mean(ordered: NDArray[Any]) -> float | None:
-    """The mean of sorted samples; None where one is infinite. What is no number is last, and refused."""
+    """The mean of sorted samples; None where one is infinite. What is not a number is last, and refused."""
     first, last = float(ordered[0]), float(ordered[-1])
     if math.isnan(last):
-        raise BadInput("a sample is no number (NaN)", field="values")
+        raise BadInput("a sample is not a number (NaN)", field="values")
     if math.isinf(first) or math.isinf(last):
         return None
     with np.errstate(over="ignore"):

@@ -174,7 +174,7 @@ def test_what_is_no_dead_socket_stays(place: Place) -> None:
     place.path.write_text("mine")
     with place.server() as server:
         _, words = server.communicate(timeout=PATIENCE)
-        assert server.returncode == 2 and "is no socket" in words, words
+        assert server.returncode == 2 and "is not a socket" in words, words
     assert place.path.read_text() == "mine"
     place.path.unlink()
     with socket.socket(socket.AF_UNIX) as living:

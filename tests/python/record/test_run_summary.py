@@ -91,7 +91,7 @@ def test_no_figure_is_no_number() -> None:
         assert summary is not None and summary.mean == mean and summary.unserved == unserved
         assert summary.max in (None, max(values))
     for values in ([1.0, math.nan], [math.nan], [math.inf, math.nan]):
-        with pytest.raises(BadInput, match="a sample is no number"):
+        with pytest.raises(BadInput, match="a sample is not a number"):
             summarise(np.array(values), "ns", "measured")
 
 
