@@ -47,7 +47,9 @@ python3:
 setup: packages
 	@tools/setup-python.sh
 
-demo: setup
+# The probe needs no engine: it is built beside it.
+demo: packages
+	@tools/setup-python.sh env PYTHONPATH=python $(PY) tools/demo.py probe
 	@$(PY) tools/demo.py $(DEMO_SECONDS)
 
 demo-boards: setup

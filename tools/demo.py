@@ -13,9 +13,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from consort.base.errors import ConsortError
 from consort.base.units import THIN_SPACE
 
 ROOT = Path(__file__).parents[1]
@@ -29,7 +31,8 @@ WORDS = {
     "above bound": "above its bound",
     "late": "late",
 }
-BUILD_PROBE = "from consort.base.toolchain.compiler import tool; tool('probe')"
+# The second act's choice of the drive's modes and of where its task runs.
+MODE, ONLY = "control", "offloaded-off"
 # A command may end with these statuses and leave a record: held, not held, undecided.
 RECORDED = (0, 1, 4)
 
@@ -85,11 +88,27 @@ def measured(folder: Path, seconds: float) -> dict[str, Any]:
         text = system.read_text(encoding="utf-8")
         system.write_text(text.replace("platform: linux-host", f"platform: {here}"), encoding="utf-8")
     # The one task that runs here, beside no interference, as it then runs.
-    alone = ("--mode", "control", "--task", "servo", "--no-interference", "--duration", "500ms")
+    alone = ("--mode", MODE, "--task", "servo", "--no-interference", "--duration", "500ms")
     # Where the machine leaves no job undisturbed, the execution times stay the assumed ones.
     consort("profile", system, *alone, "--write", runs=folder / "runs")
     prepare = ("--prepare",) if os.geteuid() == 0 else ()
-    return run(system, "--mode", "control", "--only", "offloaded-off", "--duration", f"{seconds}s", *prepare)
+    return run(system, "--mode", MODE, "--only", ONLY, "--duration", f"{seconds}s", *prepare)
+
+
+def build(what: str) -> None:
+    """Builds what the second act needs: its probe, or its program too. A failure shows in that act."""
+    from consort.base.toolchain.compiler import tool
+
+    with suppress(ConsortError):
+        tool("probe")
+        if what == "programs":
+            # Not before the engine is there.
+            from consort.model import load_system
+            from consort.run.application import build as program
+            from consort.run.options import Options
+
+            system = load_system(ROOT / "examples/drive/system.yaml")
+            program(system, lambda _stage, _share: None, Options(mode=MODE, configurations=(ONLY,)))
 
 
 def main(seconds: float) -> int:
@@ -98,8 +117,8 @@ def main(seconds: float) -> int:
         "1. As the paper draws it: a Cortex-R5F is master, a Cortex-A72 computes, x86 has panel and monitor."
     )
     print("   Exact time, the same on every machine:", flush=True)
-    # Built beside the first act, whose compilers leave a processor idle. A failure shows in `consort probe`.
-    with subprocess.Popen([sys.executable, "-c", BUILD_PROBE], stderr=subprocess.DEVNULL):
+    # The second act's programs are built beside the first act, whose end leaves a processor idle.
+    with subprocess.Popen([sys.executable, __file__, "programs"], stderr=subprocess.DEVNULL):
         exact = run(ROOT / "examples/drive/figure1.yaml", "--for", "virtual")
         table(exact)
     print("2. Its control loop at 20 kHz on this machine, master and worker on a core each:", flush=True)
@@ -137,4 +156,7 @@ def main(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(float(sys.argv[1])))
+    if sys.argv[1] in ("probe", "programs"):
+        build(sys.argv[1])
+    else:
+        raise SystemExit(main(float(sys.argv[1])))

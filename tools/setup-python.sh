@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv with the locked versions and Consort itself; does nothing when that is done and unchanged.
+# Makes .venv with the locked versions and Consort itself; does nothing when that is done and unchanged. A command that
+# is given runs beside Consort's own build, at the lowest priority: what needs the packages, and not yet Consort's engine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +23,14 @@ install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
 "${install[@]}" --require-hashes --no-deps --only-binary :all: -r requirements-build.lock
 # uv needs seconds where pip needs a minute; it does not read pip's settings, so an index that only those name is pip's.
 locked=(--require-hashes --no-deps --no-build-isolation -r requirements.lock)
-.venv/bin/uv pip install --quiet --python .venv/bin/python "${locked[@]}" 2> /dev/null || "${install[@]}" "${locked[@]}"
-"${install[@]}" --no-deps --no-build-isolation --editable . --editable remote-memory
-.venv/bin/python -m pip check > /dev/null || { .venv/bin/python -m pip check >&2; exit 3; }
+uv=(.venv/bin/uv pip install --quiet --python .venv/bin/python)
+"${uv[@]}" "${locked[@]}" 2> /dev/null || "${install[@]}" "${locked[@]}"
+if [ $# -gt 0 ]; then
+    nice -n 19 "$@" &
+fi
+# uv builds both at once; --reinstall, as it would take what it built of other sources. pip says what fails.
+own=(--no-deps --no-build-isolation --editable . --editable remote-memory)
+"${uv[@]}" --reinstall "${own[@]}" 2> /dev/null || "${install[@]}" "${own[@]}"
+.venv/bin/uv pip check --quiet --python .venv/bin/python 2> /dev/null || .venv/bin/python -m pip check > /dev/null ||
+    { .venv/bin/python -m pip check >&2; exit 3; }
 echo "$key" > $stamp
