@@ -90,6 +90,25 @@ def _meaning(system: System, target: Target | None, stand_ins: bool) -> None:
         raise BadDescription(refused)
 
 
+def _figures_lacking(system: System, stand_ins: bool) -> list[BadInput]:
+    """Figures that virtual time needs and nobody gave, but for those that compiled steps will tell."""
+    from consort import _engine
+    from consort.model import BadDescription
+    from consort.run.options import Options, planned_in_modes
+    from consort.run.plan_image import plan_image
+
+    stepped = [name for name, task in system.tasks.items() if _has_step(task)]
+    known = tuple(f"channels.{name}.{end}.size" for name in stepped for end in ("in", "out"))
+    # A slot is as long as its tasks' moves, and the sizes of those are the types'.
+    known += ("scheduling.",) if stepped else ()
+    try:
+        plans = planned_in_modes(system, Options(target="virtual", stand_ins=stand_ins))
+        plan_image(plans, _engine.plan_layouts(), (), 1)
+    except BadDescription as error:
+        return [problem for problem in error.problems if not (problem.field or "").startswith(known)]
+    return []
+
+
 def _compile(system: System, target: Target | None, stand_ins: bool, quiet: bool) -> None:
     """`BadInput` where the system's program, or a board's, does not compile or has other sizes."""
     from consort.board.application import prepare_board
@@ -190,6 +209,8 @@ def command(
         return error.exit_status
     warnings = warnings_of(checked) if isinstance(checked, System) else []
     said = {str(warning) for warning in warnings}
+    if isinstance(checked, System) and chosen is not None and chosen.name == "virtual":
+        warnings += _figures_lacking(checked, stand_ins)
     for name, system in laid.items():
         there = (warning for warning in warnings_of(system) if str(warning) not in said)
         warnings += [_said_of(name, warning) for warning in there]

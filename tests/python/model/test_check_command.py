@@ -159,6 +159,33 @@ def test_what_no_check_can_see_is_said(folder: Path, capsys: pytest.CaptureFixtu
     assert "constants" in call(capsys, "check", str(board), "--for", "board")[1]
 
 
+def test_a_figure_that_virtual_time_needs_is_warned_of(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run in virtual time refuses without it, once all is compiled."""
+    Path("step.hpp").write_text("", encoding="utf-8")
+    text = (
+        "consort: 1\nplatform: stm32mp157\ntasks:\n"
+        "  far: {STEP period: 1ms, wcet: 1us, on: a7-0, execution: offloaded, master: m4-0}\n"
+        "channels: {far.in: {MEMORY}, far.out: {memory: mcu-sram}}\n"
+    )
+    for step, memory, lacks in (
+        ("step: stand-in,", "size: 8B", "far.in.memory"),
+        ("step: stand-in,", "memory: mcu-sram", "far.in.size"),
+        ("step: stand-in,", "memory: mcu-sram, size: 8B", "far.out.size"),
+        # A compiler will say what the sizes are.
+        ('step: "step.hpp::far::step",', "memory: mcu-sram", ""),
+        ('step: "step.hpp::far::step",', "size: 8B", "far.in.memory"),
+    ):
+        written = text.replace("STEP", step).replace("MEMORY", memory)
+        Path("system.yaml").write_text(written, encoding="utf-8")
+        status, _, err = call(capsys, "check", "system.yaml", "--for", "virtual")
+        assert status == 0
+        assert err.startswith(f"warning: system.yaml: channels.{lacks}: no figure for") if lacks else not err
+        # Nothing else takes time from it.
+        assert not call(capsys, "check", "system.yaml", "--for", "linux")[2]
+
+
 STEPS = """\
 consort: 1
 platform: versal
