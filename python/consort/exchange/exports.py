@@ -257,6 +257,10 @@ def export_rtapp(system: System, report: Report) -> str:
     return json.dumps(workload, indent=2) + "\n"
 
 
+# [us]: the least that Linux takes is 1,024 ns.
+LEAST_BUDGET = 2
+
+
 def _say_admission(system: System, threads: Mapping[str, Mapping[str, Any]], report: Report) -> None:
     """Notes cores that ask for more of a CPU than Linux grants SCHED_DEADLINE threads: it refuses them."""
     shares: dict[str, Fraction] = {}
@@ -293,8 +297,13 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
         report.change("time", name, "rounded to microseconds, to the safe side")
     thread: dict[str, Any] = {}
     if system.scheduling_of(task.on).policy == "edf":
-        thread |= {"policy": "SCHED_DEADLINE", "dl-runtime": run, "dl-period": period}
-        thread["dl-deadline"] = min(deadline, period)
+        granted, budget = min(deadline, period), max(run, LEAST_BUDGET)
+        if budget > granted:
+            why = f"Linux takes no dl-runtime of {budget} µs in {granted} µs, its deadline or least interval"
+            report.leave("task", name, why)
+            return None
+        thread |= {"policy": "SCHED_DEADLINE", "dl-runtime": budget, "dl-period": period}
+        thread["dl-deadline"] = granted
         if deadline > period:
             report.leave("deadline", name, "later than the period, which SCHED_DEADLINE refuses")
         report.leave("placement", name, "Linux gives SCHED_DEADLINE all CPUs of its set")

@@ -416,6 +416,27 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
             assert str(given) == str(getattr(other, key))
 
 
+def test_a_reservation_is_one_that_linux_takes(tmp_path: Path) -> None:
+    tasks: dict[str, Any] = {
+        "least": {"period": "1ms", "wcet": "1us"},
+        # Together they have the time; within the least interval one has not.
+        "burst": {"min_interarrival": "1us", "wcet": "30us", "burst": {"count": 5, "within": "1ms"}},
+        "late": {"period": "1ms", "deadline": "20us", "wcet": "30us"},
+        "never": {"period": "1us", "wcet": "1ns"},
+    }
+    for task in tasks.values():
+        task["on"] = "big-0"
+    scheduling = {"big-0": {"policy": "edf"}}
+    report = Report()
+    text = export_rtapp(
+        system_of({"consort": 1, "platform": "board.yaml", "tasks": tasks, "scheduling": scheduling}), report
+    )
+    written = json.loads(text)["tasks"]
+    assert {name: thread["dl-runtime"] for name, thread in written.items()} == {"least": 2}
+    assert all(name in report.text() for name in ("burst", "late", "never"))
+    assert read(tmp_path, text).system is not None
+
+
 def test_what_rtapp_cannot_say_is_said() -> None:
     tasks = {
         "a": {"period": "1500ns", "wcet": "1ns", "deadline": "1us", "jitter": "1us", "on": "big-0"},
