@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -221,20 +221,16 @@ def _limits(axes: Axes, distributions: Sequence[Distribution]) -> None:
                 vertical(axes, value, name)
 
 
-def vertical(axes: Axes, ns: float, name: str) -> None:
-    """A line at a time, with its name beside it."""
+def vertical(axes: Axes, ns: float, name: str, above: Literal["left", "right"] | None = None) -> None:
+    """A line at a time, with its name beside it; or `above` all that is drawn, to that side of the line."""
     style = (0, (4, 2)) if name == "deadline" else (0, (1, 1.5))
     axes.axvline(ns / 1e3, color=TEXT, linestyle=style, linewidth=1)
-    axes.text(
-        ns / 1e3,
-        0.99,
-        f"{name} ",
-        fontsize=8,
-        ha="right",
-        va="top",
-        rotation=90,
-        transform=axes.get_xaxis_transform(),
-    )
+    place = axes.get_xaxis_transform()
+    if above is None:
+        axes.text(ns / 1e3, 0.99, f"{name} ", fontsize=8, ha="right", va="top", rotation=90, transform=place)
+    else:
+        align: Literal["left", "right"] = "right" if above == "left" else "left"
+        axes.text(ns / 1e3, 1.02, name, fontsize=8, ha=align, va="bottom", transform=place)
 
 
 def _time_axis(axes: Axes, label: str, unit: str = "µs") -> None:

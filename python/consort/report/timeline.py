@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -55,14 +55,19 @@ def timeline_svg(
             axis.set_xlim((begin - release) / 1e3, (end - release) / 1e3)
             axis.grid(axis="y", visible=False)
             axis.locator_params(axis="x", nbins=5)
-            _mark(axis, 0, "release", begin - release, end - release)
-            if deadline_ns is not None:
-                _mark(axis, deadline_ns, "deadline", begin - release, end - release)
+            # Each name on the side where the other's line is not.
+            marks: list[tuple[str, float | None, Literal["left", "right"]]] = [
+                ("release", 0, "left"),
+                ("deadline", deadline_ns, "right"),
+            ]
+            for name, at, side in marks:
+                if at is not None and begin - release <= at <= end - release:
+                    vertical(axis, at, name, side)
             if place:
                 axis.spines["left"].set_visible(False)
                 axis.tick_params(axis="y", length=0)
         axes[0].set_yticks(range(len(drawn)), [row.label for row in drawn])
-        axes[0].set_ylim(len(drawn) - 0.4, -0.75)
+        axes[0].set_ylim(len(drawn) - 0.4, -0.6)
         label = "time since the worst job's release [µs]"
         if len(parts) > 1:
             label += f"; {duration(parts[1][0] - parts[0][1])} between the two parts are left out"
@@ -200,11 +205,6 @@ def _draw(
     if not computing and worst in bars and released != ABSENT:
         start = float(left[bars == worst][0])
         axis.plot([(released - zero) / 1e3, start], [row, row], color=colour, linewidth=2, alpha=0.8)
-
-
-def _mark(axis: Axes, at: float, name: str, begin: float, end: float) -> None:
-    if begin <= at <= end:
-        vertical(axis, at, name)
 
 
 def chain_svg(way: ChainWay, bound_ns: float | None, ident: str) -> str:

@@ -128,6 +128,19 @@ def test_platforms(file: Path) -> None:
     assert all(name in drawn or name in words(root) for name in platform.links)
 
 
+def test_cores_that_are_not_drawn_are_counted_where_they_are_cores(tmp_path: Path) -> None:
+    host = ROOT / "platforms" / "linux-host.yaml"
+    assert "more: 64 of 80 cores" in words(parsed(draw_platform(load_platform(host))))
+    # Of this machine's names to choose from, no reader of a system wants to know how many there are.
+    tasks = {"t": {"period": "1ms", "on": "worker-0"}}
+    data = {"consort": 1, "platform": "linux-host", "tasks": tasks}
+    assert "cores" not in words(parsed(draw_system(system_from_data(data))))
+    many = tmp_path / "linux-host.yaml"
+    many.write_text(host.read_text(encoding="utf-8").replace("    cpu: auto\n", ""), encoding="utf-8")
+    system = system_from_data(data, platform=load_platform(many))
+    assert "unused: 79 of 80 cores" in words(parsed(draw_system(system)))
+
+
 def test_what_a_task_says() -> None:
     text = words(parsed(draw_system(load_system(VEHICLE))))
     for line in (

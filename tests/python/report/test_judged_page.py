@@ -9,7 +9,8 @@ import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,12 +22,14 @@ from consort.record import Run, RunWriter
 from consort.record.findings import Row, findings_of
 from consort.record.ran import EVENTS, STATUS
 from consort.record.summary import histogram
-from consort.report import PAGES, judged
+from consort.report import PAGES, judged, timeline
+from consort.report.jobs import Jobs
 from consort.report.lines import WIDTH
 from consort.report.page import render
 from consort.report.terminal import tightness, verdict_lines
 from consort.report.timeline import outputs_svg
 from effort import PATIENCE
+from matplotlib.figure import Figure
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 from system_recording import Recording
 
@@ -150,7 +153,7 @@ def test_events_are_summarised_with_a_way_to_all_of_them(run: Run, page: str) ->
     causes = set(run.table("local-off", "events")["cause"].to_pylist())
     assert causes == {"", "stopped"}, "only what was disturbed has a cause"
     assert run.table("local-off", "events").num_rows == 301
-    assert "<td>150</td>" in page and "3.2 µs" in page and "local-off/events.parquet" in page
+    assert '<td data-is="times">150</td>' in page and "3.2 µs" in page and "local-off/events.parquet" in page
 
 
 def test_the_verdict_comes_first_with_measured_beside_simulated_beside_bound(run: Run, page: str) -> None:
@@ -200,6 +203,28 @@ def test_a_worst_job_fills_a_third_of_its_axis(page: str) -> None:
     labels = [float(text.replace("\N{MINUS SIGN}", "-")) for text in marks]
     # It takes 150 µs of a period of 1 ms.
     assert len(labels) > 2 and labels[0] >= -150 and labels[-1] <= 300
+
+
+@pytest.mark.parametrize("lasted_us", [120, 9_000])
+def test_no_name_of_a_line_covers_a_bar(monkeypatch: pytest.MonkeyPatch, lasted_us: int) -> None:
+    """A worst job that ends after its deadline, on a whole and on a broken axis: the names stand above."""
+    seen: list[Figure] = []
+    monkeypatch.setattr(timeline, "inline", lambda figure, _ident: seen.append(figure) or "")
+    named = ("release", "start", "finish", "sent", "worker_receive", "worker_send")
+    times = {name: np.full(1, timeline.ABSENT, dtype=np.int64) for name in named}
+    times |= {"release": np.array([0]), "start": np.array([5 * US]), "finish": np.array([lasted_us * US])}
+    zero = np.zeros(1, dtype=np.int64)
+    jobs = SimpleNamespace(cores=["m0"], tasks=["servo"], workers=[None], core=zero, task=zero, times=times)
+    timeline.timeline_svg(cast(Jobs, jobs), 0, 50 * US, 50 * US, "t")
+    (figure,) = seen
+    figure.draw_without_rendering()
+    marks = [text for axis in figure.axes for text in axis.texts]
+    assert [text.get_text() for text in marks] == ["release", "deadline"]
+    boxes = [text.get_window_extent() for text in marks]
+    assert not boxes[0].overlaps(boxes[1])
+    for box in boxes:
+        assert not any(box.overlaps(axis.bbox) for axis in figure.axes)
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
 
 
 def test_names_are_whole_and_lines_fit_a_terminal(run: Run) -> None:
@@ -399,6 +424,23 @@ def test_nothing_runs_off_the_page(run: Run, tmp_path: Path, width: int) -> None
     text = (run.path / "report.html").read_text()
     (wide,) = in_a_window(text, width, "page.documentElement.scrollWidth", tmp_path)
     assert wide <= width
+
+
+@pytest.mark.browser
+def test_a_phone_shows_each_figure_of_a_run_without_moving_a_table(run: Run, tmp_path: Path) -> None:
+    """All tables of the verdict and of a configuration; each figure says what it is, as no head is there."""
+    text = (run.path / "report.html").read_text()
+    tables = (
+        "[...page.querySelectorAll('#verdicts .scroll,.card .scroll')].filter(t=>t.querySelector('table'))"
+    )
+    wider = f"{tables}.filter(t=>t.scrollWidth>t.clientWidth).length"
+    count, over = in_a_window(text, 390, f"[{tables}.length,{wider}].join()", tmp_path)
+    assert count >= 6 and over == 0
+    page = text[text.index('id="configurations"') :]
+    heads = re.search(r"<caption>Events</caption>\n<thead>(.*?)</thead>", page)
+    first = re.search(r"<caption>Events</caption>.*?<tbody><tr>(.*?)</tr>", page, re.S)
+    assert heads is not None and first is not None
+    assert re.findall(r'data-is="([^"]*)"', first[1]) == re.findall(r"<th[^>]*>([^<]*)</th>", heads[1])[1:]
 
 
 @pytest.mark.browser

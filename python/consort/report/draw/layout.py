@@ -250,13 +250,17 @@ def columns_of(platform: Platform, system: System | None) -> list[Column]:
     for processor in platform.processors:
         names = [n for n in platform.core_names() if platform.core(n).processor_name == processor]
         used = [n for n in names if system is None or n in system.cores()]
-        # A platform may name more cores than anyone wants to see.
-        shown, idle = used[:16], [n for n in names if n not in used[:16]]
+        # A platform may name more cores than anyone wants to see; some are only names to choose from.
+        shown = used[:16]
+        idle = [n for n in names if n not in shown]
+        if system is not None:
+            idle = [n for n in idle if platform.core(n).description.cpu is None]
         lanes = [Lane(name, _nodes(system, name) if system is not None else []) for name in shown]
         column = Column(processor, lanes)
         if idle:
             word = "more" if system is None else "unused"
-            column.idle = f"{word}: {', '.join(idle)}" if len(idle) <= 4 else f"{len(idle)} more cores"
+            which = ", ".join(idle) if len(idle) <= 4 else f"{len(idle)} of {len(names)} cores"
+            column.idle = f"{word}: {which}"
         columns.append(column)
     if system is not None and any(column.lanes for column in columns):
         columns = [column for column in columns if column.lanes]
