@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes .venv with the locked versions and Consort itself; does nothing when that is done and unchanged. A command that
-# is given runs beside Consort's own build, at the lowest priority: what needs the packages, and not yet Consort's engine.
+# is given runs beside Consort's own build: what needs the packages, and not yet Consort's engine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,7 +26,8 @@ locked=(--require-hashes --no-deps --no-build-isolation -r requirements.lock)
 uv=(.venv/bin/uv pip install --quiet --python .venv/bin/python)
 "${uv[@]}" "${locked[@]}" 2> /dev/null || "${install[@]}" "${locked[@]}"
 if [ $# -gt 0 ]; then
-    nice -n 19 "$@" &
+    # At no lower priority: beside other load it would stand still, and whoever needs what it builds waits for it.
+    "$@" &
 fi
 # uv builds both at once; --reinstall, as it would take what it built of other sources. pip says what fails.
 own=(--no-deps --no-build-isolation --editable . --editable remote-memory)
