@@ -99,11 +99,10 @@ class Undecided(ConsortError):
     exit_status = 4
 
 
+# No more can be written there.
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # Causes for which the machine is to blame, whatever file is named.
-MACHINES = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
+MACHINES = FULL | {
     errno.EIO,
     errno.ENOMEM,
     errno.EMFILE,
@@ -139,6 +138,11 @@ def environment_errors() -> Iterator[None]:
 def remedy_of(error: OSError) -> str:
     """The remedy of a lack of the machine."""
     return _REMEDIES.get(error.errno or 0, _ROOM)
+
+
+def remedy_for(words: str) -> str | None:
+    """The remedy of a lack of which a program speaks; None where it does not."""
+    return next((remedy_of(OSError(code, "")) for code in sorted(FULL) if os.strerror(code) in words), None)
 
 
 def machines_fault(error: BaseException) -> OSError | None:

@@ -25,8 +25,11 @@ def written_whole(file: Path) -> Iterator[Path]:
     try:
         yield part
         part.replace(file)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        # The user knows the file by its own name; a write to a full disk names none.
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(part)):
+            error.filename = str(file)
         raise
 
 

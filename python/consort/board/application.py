@@ -12,7 +12,7 @@ or bound is judged.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -106,7 +106,7 @@ class BoardRun:
         title: str = "",
         scratch: Path | None = None,
         live: Announcement | EnvironmentLacks | None = None,
-    ) -> Iterator[Recording]:
+    ) -> Generator[Recording, None, None]:
         """The one recording of a configuration: nobody watches it."""
         del live
         duration = duration_of(self.plan, options)

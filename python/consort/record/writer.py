@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from consort.base.environment import environment
-from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.errors import FULL, BadInput, EnvironmentLacks
 from consort.base.files import as_json, as_read, write_json, write_text
 from consort.base.owned import owned_folder, remove, sweep
 from consort.base.packages import naming_extras
@@ -168,6 +168,9 @@ class RunWriter:
     ) -> None:
         if kind is not None:
             self.abandon()
+            if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
+                # A write names no file.
+                error.filename = str(self._root)
         elif self.run is None:
             self.finish()
 

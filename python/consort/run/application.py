@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -75,7 +75,7 @@ class Prepared:
         title: str = "",
         scratch: Path | None = None,
         live: Announcement | EnvironmentLacks | None = None,
-    ) -> Iterator[Recording]:
+    ) -> Generator[Recording, None, None]:
         """Records the configuration; if this machine has too few CPUs for all cores at once, parts that are
         independent of one another run one after another."""
         plans = configured(self.system, ModePlans(self.plan, self.modes), key, options)

@@ -7,8 +7,8 @@ What a target adds is how it records (`Prepared.recordings`): on this machine or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -120,7 +120,7 @@ class Prepared(Protocol):
         title: str = "",
         scratch: Path | None = None,
         live: Announcement | EnvironmentLacks | None = None,
-    ) -> Iterator[Recording]:
+    ) -> Generator[Recording, None, None]:
         """Records a configuration; each recording's folder is there until the next one is asked for.
 
         They are called `entry` and `title` where these are given. The folders lie in `scratch`, if that is
@@ -186,12 +186,13 @@ def record_configuration(
 
     Parts that run one after another are an entry each.
     """
-    return [
-        add_judged(writer, prepared, recording, progress, options.undecided_above)
-        for recording in prepared.recordings(
-            key, options, progress, entry=entry, title=title, scratch=scratch, live=live
-        )
-    ]
+    found = prepared.recordings(key, options, progress, entry=entry, title=title, scratch=scratch, live=live)
+    # Its folder goes now, also after an error: a generator that the error holds would outlive the command.
+    with closing(found) as recordings:
+        return [
+            add_judged(writer, prepared, recording, progress, options.undecided_above)
+            for recording in recordings
+        ]
 
 
 def add_judged(

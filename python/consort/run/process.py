@@ -18,7 +18,7 @@ from typing import Any
 
 from consort.base.children import finished
 from consort.base.environment import usable_cpus
-from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.base.errors import BadInput, EnvironmentLacks, SystemFails, remedy_for
 from consort.base.waiting import STOPPED_S, Continuer, Progress, signal_words, stop_if_asked
 from consort.judge.disturbance import INTERRUPT, PREEMPTED, THROTTLED
 from consort.judge.stops import Stops, stops_of
@@ -192,7 +192,7 @@ def launch(
         if status == 2:
             raise BadInput(message, file=plan.file)
         if status == 3:
-            raise EnvironmentLacks(message, "see `consort doctor`")
+            raise EnvironmentLacks(message, remedy_for(words) or "see `consort doctor`")
         raise SystemFails(f"{what}: {message}; nothing was recorded")
     # Not before: the recorder takes an empty folder alone.
     write_plan(raw, plan)

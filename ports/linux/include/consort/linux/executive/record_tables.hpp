@@ -312,7 +312,7 @@ inline void complete_record(const RunConfig& config, const Catalogue& catalogue,
     }
     files.close();
     if (files.error() != 0) {
-        throw std::system_error(files.error(), std::generic_category(), "the record");
+        throw std::system_error(files.error(), std::generic_category(), "the record in " + raw.string());
     }
     tables.complete(writer, files, start, {});
 }

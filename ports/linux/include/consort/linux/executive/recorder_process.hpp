@@ -69,7 +69,7 @@ class RecorderProcess {
         files.close();
         const std::uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
         if (files.error() != 0) {
-            throw std::system_error(files.error(), std::generic_category(), "the record");
+            throw std::system_error(files.error(), std::generic_category(), "the record in " + raw_.string());
         }
         tables_.complete(writer, files, start_, {cpu_ns, longest_pause_});
         return began && !shared_->stopping() ? 0 : 1;
