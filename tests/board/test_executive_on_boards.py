@@ -204,5 +204,8 @@ def test_a_time_between_ticks_is_refused(tmp_path: Path) -> None:
     where = placement(load_system(file))
     made, side = where.plan, where.played["m4-0"]
     clock = Clock("m4-0", side.title, side.hertz, untimed=False)
-    with pytest.raises(BadInput, match=r"tasks\.fast\.period: the time is not a whole number of ticks"):
+    said = (
+        r"system\.yaml:\d+:\d+: tasks\.fast\.period: the time is not a whole number of ticks of the .*: one"
+    )
+    with pytest.raises(BadInput, match=said + r" takes 40 ns; write 200us or 200040ns"):
         clock.ticks(made, made.tasks["fast"], "period", made.tasks["fast"].period_ps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from consort.analysis.mode_changes import published_at_deadline
 from consort.analysis.offload_costs import checkpoint, offload_costs
 from consort.analysis.three_phase import moved
 from consort.base.errors import BadInput
-from consort.model import BadDescription
+from consort.model import BadDescription, Duration
 from consort.plan import ModePlans, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.plan.channels import releasing
 from consort.plan.image import Encoder, names_of
+from consort.plan.lacks import Places
 from consort.simulate.engine import ARRIVAL, Choice
 
 # As in the simulator: nothing is rounded.
@@ -44,12 +46,14 @@ class Clock:
         """A time in ticks; `BadInput` where it is not a whole number of them, and the core needs it so."""
         found, rest = divmod(picoseconds * self.hertz, TICKS_PER_SECOND)
         if rest and task.core == self.core and key in ("period", "offset", "deadline"):
-            raise BadInput(
+            near = [Fraction(count * TICKS_PER_SECOND, self.hertz) for count in (found, found + 1)]
+            whole = [str(Duration(int(time))) for time in near if time > 0 and time.denominator == 1]
+            message = (
                 f"the time is not a whole number of ticks of the {self.title}: one takes"
-                f" {1e9 / self.hertz:g} ns",
-                file=plan.file,
-                field=f"tasks.{task.name}.{key}",
+                f" {1e9 / self.hertz:g} ns"
             )
+            message += f"; write {' or '.join(whole)}" if whole else ""
+            raise Places(plan.file, plan.mode)(("tasks", task.name, key), message)
         return found
 
 
