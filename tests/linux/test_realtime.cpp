@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <cstring>
+#include <thread>
 
 #include "consort/linux/locked_buffer.hpp"
 #include "consort/linux/realtime.hpp"
@@ -28,6 +29,23 @@ TEST(Realtime, IsTakenBackAtTheEndOfTheScope) {
     }
     EXPECT_EQ(::sched_getscheduler(0), policy);
     EXPECT_EQ(available_cpus(), cpus);
+}
+
+// Once and for all; the processor is still known.
+TEST(Realtime, AThreadLeavesRestartableSequences) {
+    bool first = false;
+    bool again = true;
+    std::thread([&] {
+        const CpuList cpus = available_cpus();
+        set_affinity({cpus.back()});
+        first = leave_restartable_sequences();
+        again = leave_restartable_sequences();
+        EXPECT_EQ(::sched_getcpu(), cpus.back());
+    }).join();
+#if defined(RSEQ_SIG)
+    EXPECT_EQ(first, __rseq_size != 0);
+#endif
+    EXPECT_FALSE(again);
 }
 
 TEST(Realtime, LackOfPermissionIsANoteNotAFailure) {

@@ -169,6 +169,7 @@ class CoreProcess {
             threads_.emplace_back([this, priority, body, &here] {
                 RealtimeOptions options = realtime_options(*config_, *core_, priority);
                 options.lock_memory = options.cpu_dma_latency = false;
+                leave_restartable_sequences();
                 const RealtimeGuard guard(options);
                 {
                     const std::lock_guard lock(notes_);
