@@ -28,6 +28,9 @@ uv=(.venv/bin/uv pip install --quiet --python .venv/bin/python)
 if [ $# -gt 0 ]; then
     # At no lower priority: beside other load it would stand still, and whoever needs what it builds waits for it.
     "$@" &
+    # Not when the set-up fails or is interrupted: a shell keeps its background from hearing Ctrl-C.
+    beside=$!
+    trap 'kill $beside 2> /dev/null || true' EXIT
 fi
 # uv builds both at once; --reinstall, as it would take what it built of other sources. pip says what fails.
 own=(--no-deps --no-build-isolation --editable . --editable remote-memory)
@@ -35,3 +38,4 @@ own=(--no-deps --no-build-isolation --editable . --editable remote-memory)
 .venv/bin/uv pip check --quiet --python .venv/bin/python 2> /dev/null || .venv/bin/python -m pip check > /dev/null ||
     { .venv/bin/python -m pip check >&2; exit 3; }
 echo "$key" > $stamp
+trap - EXIT
