@@ -21,6 +21,7 @@
 #endif
 #endif
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -82,7 +83,8 @@ inline bool die_with_parent(pid_t parent, int signal = SIGKILL) {
 // it was registered.
 inline bool leave_restartable_sequences() noexcept {
 #if defined(RSEQ_SIG)
-    constexpr unsigned bytes = 32;  // as the C library registers it
+    // As the C library registers it: in whole parts of 32 bytes.
+    const unsigned bytes = std::max(32U, (__rseq_size + 31U) / 32U * 32U);
     auto* mine = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
     return __rseq_size != 0 && ::syscall(SYS_rseq, mine, bytes, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0;
 #else
