@@ -302,6 +302,8 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
             why = f"Linux takes no dl-runtime of {budget} µs in {granted} µs, its deadline or least interval"
             report.leave("task", name, why)
             return None
+        if budget > run:
+            report.change("budget", name, f"{run} µs is {budget} µs, the least that Linux takes")
         thread |= {"policy": "SCHED_DEADLINE", "dl-runtime": budget, "dl-period": period}
         thread["dl-deadline"] = granted
         if deadline > period:

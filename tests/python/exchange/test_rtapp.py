@@ -433,7 +433,11 @@ def test_a_reservation_is_one_that_linux_takes(tmp_path: Path) -> None:
     )
     written = json.loads(text)["tasks"]
     assert {name: thread["dl-runtime"] for name, thread in written.items()} == {"least": 2}
-    assert all(name in report.text() for name in ("burst", "late", "never"))
+    refused = [
+        name for (_, why), names in report.left_out.items() if "takes no dl-runtime" in why for name in names
+    ]
+    assert refused == ["burst", "late", "never"]
+    assert "1 µs is 2 µs" in report.text()
     assert read(tmp_path, text).system is not None
 
 
