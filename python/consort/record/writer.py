@@ -168,9 +168,6 @@ class RunWriter:
     ) -> None:
         if kind is not None:
             self.abandon()
-            if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
-                # A write names no file.
-                error.filename = str(self._root)
         elif self.run is None:
             self.finish()
 
@@ -205,10 +202,11 @@ class RunWriter:
         folder = self._folder / key
         folder.mkdir()
         try:
-            add_tables(entry, list(tables.values()), raw, folder, verdict)
-            if raw.ran is not None:
-                write_plan(folder, raw.ran.plan)
-                entry["plan"] = f"{key}/{PLAN_FILE}"
+            with _naming(self._root):
+                add_tables(entry, list(tables.values()), raw, folder, verdict)
+                if raw.ran is not None:
+                    write_plan(folder, raw.ran.plan)
+                    entry["plan"] = f"{key}/{PLAN_FILE}"
         except BaseException:
             # The caller may go on with other configurations: nothing of this one may stay.
             shutil.rmtree(folder)
@@ -239,11 +237,13 @@ class RunWriter:
 
     def add_description(self, file: str | Path) -> None:
         """Keeps a copy of the system description that was run."""
-        shutil.copyfile(file, self._folder / DESCRIPTION)
+        with _naming(self._root):
+            shutil.copyfile(file, self._folder / DESCRIPTION)
 
     def add_diagram(self, svg: str) -> None:
         """Keeps a picture of the system as it ran; the page shows it."""
-        write_text(self._folder / DIAGRAM, svg)
+        with _naming(self._root):
+            write_text(self._folder / DIAGRAM, svg)
 
     def fail(self, reason: str) -> None:
         """Makes the verdict a failure, for a reason that the recordings do not show."""
@@ -258,23 +258,24 @@ class RunWriter:
         if self.run is not None:
             return self.run
         try:
-            self._data["verdict"] = {
-                "ok": Held.of(self._reasons, self._open),
-                "reasons": [*self._reasons, *self._open],
-            }
-            text = write_json(self._folder / RUN_FILE, self._data)
-            partial = Run(self._folder, self._data)
-            for file, write in self._pages.items():
-                try:
-                    with naming_extras():
-                        write(partial, self._folder / file)
-                except EnvironmentLacks as error:
-                    # The record is whole without its pages, and `consort report` writes them later.
-                    print(f"consort: {file} is not written: {error}", file=sys.stderr)
-            make_durable(self._folder)
-            final = self._root / self.id
-            self._folder.rename(final)
-            fsync(self._root)
+            with _naming(self._root):
+                self._data["verdict"] = {
+                    "ok": Held.of(self._reasons, self._open),
+                    "reasons": [*self._reasons, *self._open],
+                }
+                text = write_json(self._folder / RUN_FILE, self._data)
+                partial = Run(self._folder, self._data)
+                for file, write in self._pages.items():
+                    try:
+                        with naming_extras():
+                            write(partial, self._folder / file)
+                    except EnvironmentLacks as error:
+                        # The record is whole without its pages, and `consort report` writes them later.
+                        print(f"consort: {file} is not written: {error}", file=sys.stderr)
+                make_durable(self._folder)
+                final = self._root / self.id
+                self._folder.rename(final)
+                fsync(self._root)
         except BaseException:
             self.abandon()
             raise
@@ -289,6 +290,17 @@ class RunWriter:
         if self.run is None and self._folder.exists():
             shutil.rmtree(self._folder)
             os.close(self._lock)
+
+
+@contextmanager
+def _naming(root: Path) -> Iterator[None]:
+    """Names the folder where there is no room: a write to a full disk names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in FULL:
+            error.filename = str(root)
+        raise
 
 
 def _failures(entry: Configuration, expected_events: Collection[str], verdict: Judgement | None) -> list[str]:

@@ -32,11 +32,12 @@ def test_a_record_that_finds_no_room_leaves_nothing(tmp_path: Path, monkeypatch:
         with scratch_folder(root):
             yield "recording"
 
-    def added(*_: Any) -> None:
+    def write(*_: Any) -> None:
         raise full()
 
     prepared: Any = SimpleNamespace(recordings=recordings)
-    monkeypatch.setattr(flow, "add_judged", added)
+    monkeypatch.setattr(flow, "add_judged", lambda writer, *_: writer.add_diagram("<svg/>"))
+    monkeypatch.setattr("consort.record.writer.write_text", write)
     with (
         pytest.raises(EnvironmentLacks) as failed,
         environment_errors(),
@@ -48,6 +49,20 @@ def test_a_record_that_finds_no_room_leaves_nothing(tmp_path: Path, monkeypatch:
     assert str(failed.value).startswith(
         f"{root}: no space left on device; make room, or name other folders: --root"
     )
+
+
+def test_pages_that_find_no_room_are_named_by_the_folder_of_the_runs(tmp_path: Path) -> None:
+    def page(*_: Any) -> None:
+        raise full()
+
+    root = tmp_path / "runs"
+    with (
+        pytest.raises(EnvironmentLacks) as failed,
+        environment_errors(),
+        RunWriter("a", "application", root, pages={"report.html": page}),
+    ):
+        pass
+    assert str(failed.value).startswith(f"{root}: no space left on device") and list(root.iterdir()) == []
 
 
 def test_a_recorder_that_finds_no_room_has_the_remedy(tmp_path: Path) -> None:
