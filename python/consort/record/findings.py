@@ -182,17 +182,18 @@ class Findings:
 
     ok: Held
     reasons: tuple[str, ...]
-    rows: tuple[Row, ...] = ()
-    tasks: tuple[JobCounts, ...] = ()
-    checks: tuple[Check, ...] = ()
-    pauses: tuple[Pause, ...] = ()
-    ways: tuple[ChainWay, ...] = ()
+    rows: tuple[Row, ...]
+    tasks: tuple[JobCounts, ...]
+    checks: tuple[Check, ...]
+    pauses: tuple[Pause, ...]
+    ways: tuple[ChainWay, ...]
+    summary: str
+    machine: str
+    notes: tuple[str, ...]
+    # Not in each version of a record.
     unseen: tuple[Unseen, ...] = ()
     not_finite: tuple[NotFinite, ...] = ()
     stops: StopsSeen | None = None
-    summary: str = ""
-    machine: str = ""
-    notes: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """The findings as run.json keeps them; an infinite time is the text "inf"."""

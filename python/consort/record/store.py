@@ -21,6 +21,7 @@ from consort.base import arguments
 from consort.base.errors import BadInput
 from consort.base.files import as_read, is_file, read_json
 from consort.base.units import html_table, microseconds
+from consort.record.findings import Findings, findings_of
 from consort.record.ran import Ran, load_plan
 from consort.record.sections import Held, check_record, reading
 from consort.record.summary import Configuration, rows_by
@@ -62,6 +63,7 @@ class Run:
     """The record, or its text, which is read where more than the verdict is asked for."""
     _verdict: dict[str, Any] | None = field(default=None, repr=False, compare=False)
     _ran: dict[str, Ran | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _findings: dict[str, Findings | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -115,6 +117,12 @@ class Run:
                 return configuration
         keys = ", ".join(c["key"] for c in self.configurations)
         raise BadInput(f"run {self.id} has no configuration '{key}'; it has {keys}")
+
+    def findings(self, key: str) -> Findings | None:
+        """The findings of a configuration's judge; None where nothing was judged."""
+        if key not in self._findings:
+            self._findings[key] = findings_of(self.configuration(key), self.path / RUN_FILE)
+        return self._findings[key]
 
     def plan(self, key: str) -> Plan | None:
         """The plan that a configuration followed; None where it was made without one."""

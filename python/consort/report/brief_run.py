@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 
 from consort.base.units import duration, figure_unit, jobs_of, microseconds, number, times
-from consort.record.findings import Findings, findings_of
+from consort.record.findings import Findings
 from consort.record.sections import Held
 from consort.record.store import Run
 from consort.record.summary import Configuration
@@ -45,7 +45,7 @@ class _Part:
 
 
 def _judged(run: Run) -> list[_Part]:
-    parts = ((configuration, findings_of(configuration)) for configuration in run.configurations)
+    parts = ((one, run.findings(one["key"])) for one in run.configurations)
     return [_Part(configuration, found) for configuration, found in parts if found is not None]
 
 

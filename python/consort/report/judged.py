@@ -14,7 +14,7 @@ from markupsafe import Markup
 from consort.base.units import Statistic, duration, figure_unit, microseconds, number, time_text
 from consort.plan.types import Plan
 from consort.record.columns import JOBS
-from consort.record.findings import Row, findings_of
+from consort.record.findings import Row
 from consort.record.ran import STATUS
 from consort.record.sections import EXPECTED
 from consort.record.store import Run, SampleReader
@@ -42,7 +42,7 @@ Limits = tuple[float | None, float | None]
 
 def verdict_of(run: Run, configuration: Configuration) -> dict[str, Any] | None:
     """The verdict's table with every figure written out; None where nothing was judged."""
-    found = findings_of(configuration)
+    found = run.findings(configuration["key"])
     if found is None:
         return None
     counts = {count.task: count for count in found.tasks}
@@ -108,7 +108,7 @@ def _where(plan: Plan | None, row: Row) -> str:
 
 def _limits(run: Run, configuration: Configuration) -> Callable[[str, str], Limits]:
     """The function of a task and a quantity that gives its deadline (or what is required) and bound [ns]."""
-    found = findings_of(configuration)
+    found = run.findings(configuration["key"])
     rows = () if found is None else found.rows
     judged: dict[tuple[str, str], Limits] = {
         (r.subject, r.quantity): (r.required, r.bound) for r in rows if r.kind == "task"
@@ -160,9 +160,9 @@ def trace_text(jobs: Jobs | None) -> str:
     return "" if jobs is None or not len(jobs) else select(jobs).text
 
 
-def chains(configuration: Configuration, index: int) -> list[dict[str, Any]]:
+def chains(run: Run, configuration: Configuration, index: int) -> list[dict[str, Any]]:
     """The longest reactions of chains, drawn through the jobs that carried them."""
-    found = findings_of(configuration)
+    found = run.findings(configuration["key"])
     if found is None:
         return []
     bounds = {row.subject: row for row in found.rows if (row.kind, row.quantity) == ("chain", "reaction")}
@@ -180,9 +180,9 @@ def chains(configuration: Configuration, index: int) -> list[dict[str, Any]]:
     return made
 
 
-def more_chains(configuration: Configuration) -> int:
+def more_chains(run: Run, configuration: Configuration) -> int:
     """How many chains have a longest reaction that is not drawn."""
-    found = findings_of(configuration)
+    found = run.findings(configuration["key"])
     return 0 if found is None else max(0, len(found.ways) - DRAWN)
 
 

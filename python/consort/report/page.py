@@ -227,8 +227,8 @@ def _configuration(run: Run, configuration: Configuration, index: int) -> dict[s
             row | {"fault": row["name"].endswith(FAULTS)} for row in judged.event_rows(configuration)
         ],
         "event_table": configuration["tables"].get("events"),
-        "chains": judged.chains(configuration, index),
-        "more_chains": judged.more_chains(configuration),
+        "chains": judged.chains(run, configuration, index),
+        "more_chains": judged.more_chains(run, configuration),
         "outputs": judged.outputs(run, configuration, index),
         "plants": judged.plants(run, configuration, index),
         "timelines": judged.timelines(run, configuration, jobs, index)

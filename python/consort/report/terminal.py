@@ -19,7 +19,7 @@ from consort.base.units import (
     times,
 )
 from consort.plan.types import Plan
-from consort.record.findings import Findings, JobCounts, Row, findings_of
+from consort.record.findings import Findings, JobCounts, Row
 from consort.record.sections import Held
 from consort.record.store import Run
 from consort.record.summary import Configuration
@@ -94,7 +94,7 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
     lines += mode_lines(run)
     lines += list(_cost_of_offloading(run))
     for configuration in run.configurations:
-        found = findings_of(configuration)
+        found = run.findings(configuration["key"])
         if found is not None and found.machine:
             lines += wrapped(f"{configuration['key']}: the machine: {found.machine}.")
     for configuration in run.configurations:
@@ -116,7 +116,7 @@ def files_of(run: Run) -> list[str]:
 def _configuration(run: Run, configuration: Configuration, first: bool) -> Iterator[str]:
     unit = figure_unit(configuration["clock"])
     yield from wrapped(f"{configuration['key']}: {configuration['name']}. All times in {unit}.")
-    found = findings_of(configuration)
+    found = run.findings(configuration["key"])
     if found is None:
         yield from _without_verdict(configuration)
         return
@@ -283,7 +283,7 @@ def _happened(configuration: Configuration) -> list[str]:
 
 
 def _last(run: Run) -> Iterator[str]:
-    parts = ((configuration, findings_of(configuration)) for configuration in run.configurations)
+    parts = ((one, run.findings(one["key"])) for one in run.configurations)
     judged: list[tuple[Configuration, Findings]] = [(c, found) for c, found in parts if found is not None]
     for configuration, found in judged:
         if len(found.reasons) <= 1:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from consort.base.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks, Held
 from consort.judge import JobCounts, Row, Verdict
 from consort_bench import drive
 from consort_bench.registry import Options
@@ -31,8 +31,9 @@ def judged(response: list[float], **changes: Any) -> dict[str, Any]:
     disturbed[2] = True
     rows = (replace(row, quantity="compute"), replace(row, **changes))
     verdict = Verdict(
-        ok=True, reasons=(), data={}, rows=rows, tasks=(count,), disturbed=disturbed, status=status
-    )
+        ok=Held.HELD, reasons=(), data={}, rows=rows, tasks=(count,), disturbed=disturbed, status=status,
+        checks=(), pauses=(), ways=(), summary="", machine="", notes=(),
+    )  # fmt: skip
     return drive.part_of(verdict, seen) | {"lost": 0}
 
 

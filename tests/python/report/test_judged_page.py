@@ -473,7 +473,7 @@ def test_a_chain_that_never_ended_is_drawn_as_the_others_are(run: Run) -> None:
         row | {"seen": "inf", "undisturbed": "inf"} if row["kind"] == "chain" else row for row in kept["rows"]
     ]
     endless = {**first, "verdict": {**kept, "rows": rows}}
-    drawn = judged.chains(endless, 0)  # type: ignore[arg-type]
+    drawn = judged.chains(Run(run.path, {**run.data, "configurations": [endless]}), endless, 0)  # type: ignore[arg-type]
     assert drawn and {chain["reaction"] for chain in drawn} == {"∞ µs"}
 
 
