@@ -94,7 +94,8 @@ struct Event {
         // A task that changes its core. Value: how long after the idle instant [ticks].
         state_given = 22,
         state_taken = 23,
-        // A core whose tasks go on elsewhere is known to be dead. Value: since its last sign of life [ticks].
+        // A core whose tasks go on elsewhere is known to be dead. Value: since its last sign of life [ticks];
+        // cause: Death.
         core_died = 24,
         // For a task that changes its core, as state_given: the old core begins to copy its state, and has
         // copied all of it.
@@ -125,13 +126,19 @@ struct Event {
         taken = 4,        // on its processor, and no interrupt returned to it: the hypervisor, or firmware
         rested = 5,       // it gave the kernel's own threads its processor, which it spins on else
     };
+    // For `core_died`.
+    enum Death : std::uint16_t {
+        of_itself = 0,         // its process ended
+        silent = 1,            // it gave no sign of life and was ended
+        silent_unwatched = 2,  // so, and meanwhile the supervisor was kept from its processor
+    };
     static constexpr std::uint16_t none = 0xffff;
     Ticks time;
     std::uint64_t value;
     std::uint16_t kind;
     std::uint16_t task;   // none: of no task
     std::uint16_t core;   // none: of no core
-    std::uint16_t cause;  // of `disturbed` and of links; else 0
+    std::uint16_t cause;  // of `disturbed`, `core_died` and of links; else 0
 };
 static_assert(sizeof(Event) == 24);
 

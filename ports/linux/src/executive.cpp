@@ -201,8 +201,9 @@ class Executive {
         }
     }
 
-    void event(Event::Kind kind, std::uint16_t task, std::uint16_t core, std::uint64_t value) {
-        const Event made{Clock::now(), value, kind, task, core, 0};
+    void event(Event::Kind kind, std::uint16_t task, std::uint16_t core, std::uint64_t value,
+               std::uint16_t cause = 0) {
+        const Event made{Clock::now(), value, kind, task, core, cause};
         events_.put(app::RecordTable::event, task, &made, sizeof made);
     }
 
@@ -296,7 +297,8 @@ class Executive {
                     const Ticks now = Clock::now();
                     const Ticks sign =
                         std::min(now, std::max(line.pulse.load(), shared_.run[0].start.load()));
-                    event(Event::core_died, Event::none, core, now - sign);
+                    event(Event::core_died, Event::none, core, now - sign,
+                          static_cast<std::uint16_t>(line.silent.load()));
                 } else if (worker) {
                     event(Event::worker_died, task, core, static_cast<std::uint64_t>(status.signal));
                 } else if (core == fault && endings_.find(core) == endings_.end()) {
@@ -475,9 +477,11 @@ class Executive {
     void end_silent_ones(const std::vector<ChildStatus>& children, Ticks now) {
         for (std::size_t child = 0; child < child_cores_.size() && fail_over_.needed(); ++child) {
             for (const std::uint16_t core : child_cores_[child]) {
-                if (children[child].running && shared_.cores[core].silent.load() == 0 &&
-                    fail_over_.silent(core, now, looked_)) {
-                    shared_.cores[core].silent.store(1);
+                if (!children[child].running || shared_.cores[core].silent.load() != 0) {
+                    continue;
+                }
+                if (const auto death = fail_over_.silent(core, now, looked_)) {
+                    shared_.cores[core].silent.store(*death);
                     ::kill(children[child].pid, SIGKILL);
                 }
             }

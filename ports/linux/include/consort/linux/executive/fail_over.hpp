@@ -11,16 +11,45 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "consort/linux/clock.hpp"
 #include "consort/linux/executive/config.hpp"
 #include "consort/linux/executive/shared.hpp"
+#include "consort/task/job.hpp"
 
 namespace consort::linux_port {
 
+// For how long a core is silent before the eyes of the supervisor. Where that was itself kept from its
+// processor, so were others: of the time between two looks no more than `slow` counts.
+class Vigil {
+  public:
+    // A look, and the core's last sign of life as it is now; `looked`: when the look before was.
+    void look(Ticks sign, Ticks now, Ticks looked, Ticks slow) noexcept {
+        const Ticks passed = now > looked ? now - looked : 0;
+        if (sign != sign_) {
+            sign_ = sign;
+            silence_ = 0;
+            late_ = false;
+        }
+        const Ticks silent = std::min(passed, now > sign ? now - sign : 0);
+        late_ = late_ || silent > slow;
+        silence_ += std::min(silent, slow);
+    }
+    [[nodiscard]] Ticks silence() const noexcept { return silence_; }
+    // True if not all of the time since the sign of life counts.
+    [[nodiscard]] bool late() const noexcept { return late_; }
+
+  private:
+    Ticks sign_ = 0;
+    Ticks silence_ = 0;
+    bool late_ = false;
+};
+
 class FailOver {
   public:
-    FailOver(const RunConfig& config, const SharedRun& shared) : config_(&config), shared_(&shared) {}
+    FailOver(const RunConfig& config, const SharedRun& shared)
+        : config_(&config), shared_(&shared), vigils_(config.cores.size()) {}
 
     [[nodiscard]] bool needed() const { return detection() != 0; }
 
@@ -50,16 +79,22 @@ class FailOver {
     [[nodiscard]] std::chrono::milliseconds look_interval() const {
         return std::chrono::milliseconds(std::clamp<app::Time>(detection() / 8'000'000'000, 1, 20));
     }
-    // `looked`: when the supervisor looked before. If it was kept from its own processor for long, so were
-    // others, and nothing is known of them.
-    [[nodiscard]] bool silent(std::size_t core, Ticks now, Ticks looked) const {
+    // `looked`: when the supervisor looked before. How a core died that it takes for dead now.
+    [[nodiscard]] std::optional<Event::Death> silent(std::size_t core, Ticks now, Ticks looked) {
         const CoreLine& line = shared_->cores[core];
         const Ticks pulse = line.pulse.load(std::memory_order_relaxed);
-        const Ticks longest = ticks_of(detection() / 4 * 3);
+        if (!config_->fail_over(static_cast<std::uint32_t>(core)) || line.finished.load() != 0 ||
+            pulse == 0) {
+            return std::nullopt;
+        }
         const Ticks slow =
             2 * Clock::from_ns(static_cast<std::uint64_t>(look_interval().count()) * 1'000'000U);
-        return config_->fail_over(static_cast<std::uint32_t>(core)) && line.finished.load() == 0 &&
-               pulse != 0 && now > pulse && now - pulse > longest && now - looked <= slow;
+        Vigil& vigil = vigils_[core];
+        vigil.look(pulse, now, looked, slow);
+        if (vigil.silence() <= ticks_of(detection() / 4 * 3)) {
+            return std::nullopt;
+        }
+        return vigil.late() ? Event::silent_unwatched : Event::silent;
     }
 
   private:
@@ -67,6 +102,7 @@ class FailOver {
 
     const RunConfig* config_;
     const SharedRun* shared_;
+    std::vector<Vigil> vigils_;  // by core
 };
 
 }  // namespace consort::linux_port

@@ -43,7 +43,7 @@ struct alignas(64) CoreLine {
     std::atomic<std::uint64_t> pulse{0};
     std::atomic<std::uint64_t> died_at{0};
     std::atomic<std::uint32_t> dead{0};
-    std::atomic<std::uint32_t> silent{0};  // it was ended because it gave no sign of life
+    std::atomic<std::uint32_t> silent{0};  // Event::Death: it was ended because it gave no sign of life
     // CPU time of the threads that release its tasks, from the run's start [ns].
     std::atomic<std::uint64_t> cpu_ns{0};
     // For a worker, on a line of its own: 1 + the task whose step it computes, 0: none; the job that its
