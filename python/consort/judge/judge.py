@@ -15,6 +15,7 @@ from consort.base.environment import throttling, under_hypervisor
 from consort.judge import checks as check
 from consort.judge import rows as figures
 from consort.judge import words
+from consort.judge.deaths import lost_jobs, taken_for_dead
 from consort.judge.disturbance import HOST, LATE_WAKE_UP, UNTRACED, Disturbances, disturbances
 from consort.judge.executed import Executed, executed
 from consort.judge.outputs import Expected, WrongOutput, compare, not_finite
@@ -150,6 +151,7 @@ def judge(
     pauses = _pauses(samples, found)
     crashes = check.crashes(samples, expected_events)
     unseen = hits_unseen(samples, rows, found)
+    mistaken = taken_for_dead(samples, found, expected_events)
     ordinary = samples.ordinary if provenance == "measured" else ()
     failures = words.reasons(
         rows,
@@ -162,10 +164,12 @@ def judge(
         pauses,
         ordinary,
         check.crashes(samples, ()),
+        lost_jobs(mistaken),
     )
     unknown = (
         *words.undecided(rows, counts, undecided_above),
         *words.perhaps_longer(samples, own),
+        *words.perhaps_alive(samples, mistaken),
         *(words.cannot_be_shown(rows, checks, stops) if stops is not None else ()),
         *(words.uncounted(limits.lacking) if provenance == "simulated" else ()),
     )
@@ -195,6 +199,7 @@ def judge(
         status=wrong,
         disturbed=found.disturbed,
         expected=beside,
+        mistaken=tuple(one.core for one in mistaken),
     )
 
 

@@ -108,3 +108,6 @@ UNDECIDED_ABOVE = 0.1
 @dataclass(frozen=True, kw_only=True)
 class Verdict(Judgement, Findings):
     """The findings, and what they say of the rows of a record."""
+
+    mistaken: tuple[int, ...] = ()
+    """The cores that were taken for dead as the machine stood still."""

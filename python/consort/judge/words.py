@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from consort.analysis.lacking import named, remedies
 from consort.base.units import duration, microseconds, number, times
+from consort.judge.deaths import TakenForDead
 from consort.judge.executed import Executed
 from consort.judge.outputs import WrongOutput
 from consort.judge.samples import Samples
@@ -31,16 +32,19 @@ def reasons(
     pauses: Sequence[Pause] = (),
     ordinary: Sequence[str] = (),
     provoked: Sequence[str] = (),
+    lost: Mapping[str, int] | None = None,
 ) -> tuple[str, ...]:
     """Everything for which the system did not hold, the gravest first; empty where it held.
 
     `unseen`: what is known of what the machine may have done without a trace; `pauses`: what it was seen to
     do; `ordinary`: the cores whose threads had no real-time priority; `provoked`: ends of steps, workers and
-    cores that are no reason.
+    cores that are no reason; `lost`: by task, the jobs that were lost by the machine's doing.
     """
     found = list(crashes)
     found += [
-        _undone(count) for count in counts if count.planned is not None and count.released < count.planned
+        _undone(count)
+        for count in counts
+        if count.planned is not None and count.released + (lost or {}).get(count.task, 0) < count.planned
     ]
     found += [f"{c.task}: no job was released" for c in counts if not c.released and c.planned is None]
     found += [
@@ -113,6 +117,20 @@ def perhaps_longer(samples: Samples, found: Executed) -> tuple[str, ...]:
         )
         for place, count in Counter(samples.task[rows].tolist()).items()
     )
+
+
+def perhaps_alive(samples: Samples, taken: Sequence[TakenForDead]) -> tuple[str, ...]:
+    """Cores that were taken for dead as the machine stood still."""
+    return tuple(
+        f"core {samples.system.core_names[one.core]} was taken for dead, {duration(one.silence_ns)} after its"
+        f" last sign of life, while the machine kept {_kept(one)} from running, too: whether it was dead is"
+        " not known"
+        for one in taken
+    )
+
+
+def _kept(one: TakenForDead) -> str:
+    return "the supervisor" if one.supervisor else "every other core"
 
 
 def cannot_be_shown(rows: Sequence[Row], checks: Sequence[Check], stops: Stops) -> tuple[str, ...]:

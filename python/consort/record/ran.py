@@ -38,6 +38,8 @@ class RunFacts(BaseModel):
     """The operations are those of the steps of chains from task to task, not those of the plan's channels."""
     stays: tuple[tuple[int, int], ...] = ()
     """Where the recording is of one mode of several: when [ticks] each stay in it began and ended."""
+    detection_ns: Nanoseconds | None = None
+    """For how long a core is silent until it is known to be dead, stretched; None where nobody looks."""
     jobs: Mapping[str, int] = {}
     """By task: how many jobs were due, where its period does not tell."""
 

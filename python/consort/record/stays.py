@@ -183,6 +183,9 @@ def _of_mode(raw: RawRun, whole: Ran, part: _Part, stays: list[Stay]) -> RawRun:
             if task.release == "periodic"
         },
     }
+    changes = whole.plan.changes
+    if changes is not None and changes.detection_ps is not None:
+        config["detection_ns"] = round(whole.ns(changes.detection_ps))
     # The rows number the cores and channels of all modes.
     ran = replace(Ran.of(part.plan, config), cores=whole.cores, channels=whole.channels)
     counters = dict(manifest.counters) | {"jobs": int(jobs.size)}

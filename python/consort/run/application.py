@@ -263,6 +263,7 @@ def _provoked(options: Options) -> tuple[str, ...]:
     """Events that the user asked for: no findings."""
     kinds = {fault.kind for fault in options.link_faults}
     return (
+        *(("core-died",) if options.core_faults or options.dies_in_job is not None else ()),
         *(("worker-died",) if options.kill_worker_at_ns is not None else ()),
         *(("link-died",) if kinds & {"kill", "stop"} else ()),
         *(("link-failed",) if kinds & {"fail", "hang"} else ()),

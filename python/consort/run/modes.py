@@ -102,7 +102,8 @@ def _gap(
         bound,
         left,
         raw.manifest.clock.provenance,
-        disturbed_between(death.sign, first or end, verdicts),
+        disturbed_between(death.sign, first or end, verdicts)
+        or any(death.core in verdict.mistaken for _, verdict in verdicts),
     )
 
 
@@ -110,7 +111,12 @@ def disturbed_between(begin: int, end: int, verdicts: Sequence[tuple[RawRun, Ver
     """True if the machine disturbed a job that was under way meanwhile."""
     for raw, verdict in verdicts:
         jobs = np.asarray(raw.tables[JOBS].rows)[verdict.disturbed]
-        if ((jobs["release"] < end) & (jobs["finish"] >= begin)).any():
+        assert raw.ran is not None
+        per_ns = raw.manifest.clock.ticks_per_second / 1e9
+        pending = np.array([raw.ran.pending_ns(task) * per_ns for task in raw.ran.tasks])[jobs["task"]]
+        # One that was never served was under way for as long as it had.
+        until = np.where(jobs["finish"] > 0, jobs["finish"], jobs["release"] + pending)
+        if ((jobs["release"] < end) & (until >= begin)).any():
             return True
     return False
 
