@@ -60,6 +60,29 @@ TEST(StandIn, IsNeverLongerThanItsTimeOnAnyProcessor) {
     }
 }
 
+// A thread's clock that goes too slowly makes it no longer, and what stops the thread no shorter.
+TEST(StandIn, IsNeverLongerByTheRateOfItsThreadsClock) {
+    for (const std::uint64_t stop : {0U, 300'000U}) {
+        Processor processor{100, 100};
+        std::uint64_t stood = 0;
+        const auto clock = [&] { return processor.read() - stood - (processor.now - stood) / 10'000; };
+        int pieces = 0;
+        const auto work = [&] {
+            processor.now += 100;
+            if (++pieces == 5) {
+                processor.now += stop;
+                stood += stop;
+            }
+        };
+        const std::uint64_t begin = processor.now;
+        const auto wall = [&] { return processor.now; };
+        work_for(100'000'000, Pace{100, 200}, begin, wall, clock, work);
+        const std::uint64_t took = processor.now - begin - stop;
+        EXPECT_LE(took, 100'000'000U);
+        EXPECT_GT(took, 99'990'000U);
+    }
+}
+
 // An interrupt that the kernel charges to the thread is not the stand-in's doing, and ends it no sooner.
 TEST(StandIn, WorksOnAfterAnInterrupt) {
     Processor processor{100, 100};

@@ -52,8 +52,12 @@ Pace pace_of(const Executed& executed, const Work& work) noexcept {
 // interrupted.
 inline constexpr std::uint64_t cold_readings = 16;
 
+// In a round the two clocks differ by less, however unlike their rates.
+inline constexpr std::uint64_t least_stop_ns = 1'000;
+
 // Works for at most `ns` from `entered` on: it ends where one more round would not fit, and begins only if
-// the first one does. `wall`: a clock that costs nothing, and goes on where the thread's stands still.
+// the first one does. `wall`: a clock that costs nothing, and goes on where the thread's stands still. By it
+// a job is timed, and its rate is another one, by tens of millionths: what it shows counts, without stops.
 // The thread that calls it sees as much as two readings more, before `entered` and after the last.
 template <class Wall, class Executed, class Work>
 void work_for(std::uint64_t ns, const Pace& pace, std::uint64_t entered, const Wall& wall,
@@ -65,9 +69,16 @@ void work_for(std::uint64_t ns, const Pace& pace, std::uint64_t entered, const W
     std::uint64_t round = pace.round;
     std::uint64_t last = begin;
     std::uint64_t before = round;
-    while (last - begin + std::max(round, before) + others <= ns) {
+    const std::uint64_t seen_first = wall();
+    std::uint64_t seen = seen_first;
+    std::uint64_t stopped = 0;
+    const auto spent = [&] { return std::max(last - begin, seen - seen_first - stopped); };
+    while (spent() + std::max(round, before) + others <= ns) {
         work();
         const std::uint64_t now = executed();
+        const std::uint64_t passed = wall() - seen;
+        stopped += passed > now - last + least_stop_ns ? passed - (now - last) : 0;
+        seen += passed;
         // Of the last two: an interrupt makes one long.
         before = std::exchange(round, now - last);
         last = now;
