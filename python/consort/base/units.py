@@ -43,6 +43,20 @@ def microseconds(ns: float | str | None) -> str:
     return f"{us:,.{decimals}f}".replace(",", THIN_SPACE)
 
 
+def apart(ns: float, limit: float) -> tuple[str, str]:
+    """A time and its limit in µs, with so many decimals that they differ; a nanosecond has three."""
+    texts = microseconds(ns), microseconds(limit)
+    for decimals in (1, 3, 6):
+        if texts[0] != texts[1] or ns == limit:
+            break
+        texts = _with(ns, decimals), _with(limit, decimals)
+    return texts
+
+
+def _with(ns: float, decimals: int) -> str:
+    return f"{ns / 1e3:,.{decimals}f}".replace(",", THIN_SPACE)
+
+
 def figure_unit(clock: dict[str, Any]) -> str:
     """The unit and the provenance of a recording's figures, for the heading of a table.
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.base.units import jobs_of, microseconds, number, times
+from consort.base.units import apart, jobs_of, microseconds, number, times
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.executed import Executed
 from consort.judge.samples import Samples
@@ -56,6 +56,7 @@ def executions(
     ns = np.where(least > 0, least, ns)
     counted = (samples.all_alone & ~found.disturbed & (ns > 0)) | (least > 0)
     longest_allowed = np.array([np.inf if ns is None else ns * (1 + 1e-9) for ns in wcets])
+    longest_allowed += samples.resolution_ns
     over = counted & (ns > longest_allowed[samples.task])
     columns = zip(
         tasks,
@@ -68,13 +69,13 @@ def executions(
     for place, (facts, allowed, jobs, longer, most) in enumerate(columns):
         if allowed is None or not jobs:
             continue
-        longest = microseconds(most)
         hidden = False
+        longest, limit = apart(most, allowed) if longer else (microseconds(most), microseconds(allowed))
         if longer:
             rows = samples.rows_of(place)
             above = rows[over[rows]]
             text = (
-                f"{facts.name} executed for longer than its WCET of {microseconds(allowed)} µs in"
+                f"{facts.name} executed for longer than its WCET of {limit} µs in"
                 f" {number(longer)} of {number(jobs)} undisturbed jobs, first in job"
                 f" {int(samples.jobs['seq'][above[0]])}; longest {longest} µs"
             )
@@ -85,7 +86,7 @@ def executions(
             )
         else:
             text = (
-                f"{facts.name} executed for at most {longest} µs of its WCET of {microseconds(allowed)} µs in"
+                f"{facts.name} executed for at most {longest} µs of its WCET of {limit} µs in"
                 f" {number(jobs)} undisturbed jobs"
             )
         checks.append(Check("execution times", not longer, text, by="machine" if hidden else "system"))

@@ -300,7 +300,7 @@ def _overruns(
 ) -> tuple[NDArray[np.float64], Mask, Mask]:
     """The least execution of each job, and the jobs that are above the WCET for certain, or perhaps."""
     jobs = samples.jobs
-    allowed = wcet[jobs["task"]] * (1 + 1e-9)
+    allowed = wcet[jobs["task"]] * (1 + 1e-9) + samples.resolution_ns
     remote = (watched.taken > 0) & (watched.returned > 0)
     computed = (jobs["compute"] > 0) & ((jobs["status"] & STATUS["local_fallbacks"]) == 0)
     local = (jobs["sent"] == 0) & computed

@@ -40,7 +40,8 @@ def rows_of(
 
     `stops`: how the machine stops its cores, where that was watched. `dead`: jobs whose worker was dead.
     """
-    make = _Maker(limits, provenance, samples.system.facts.time_scale, stops, samples.ticks_per_ns)
+    scale, resolution = samples.system.facts.time_scale, samples.resolution_ns
+    make = _Maker(limits, provenance, scale, stops, samples.ticks_per_ns, resolution)
     rows = _of_tasks(samples, found, make, dead)
     for number in range(len(samples.system.channels)):
         rows += _age(samples, number, found, make)
@@ -85,13 +86,20 @@ class _Maker:
     """Makes rows: finds the bound, the simulated maximum and the outcome of each."""
 
     def __init__(
-        self, limits: Bounds, provenance: str, scale: float, stops: Stops | None, ticks_per_ns: float
+        self,
+        limits: Bounds,
+        provenance: str,
+        scale: float,
+        stops: Stops | None,
+        ticks_per_ns: float,
+        resolution_ns: float,
     ) -> None:
         self._limits = limits
         self._stops = stops
         self._provenance = provenance
         self._scale = scale
         self._ticks_per_ns = ticks_per_ns
+        self._resolution_ns = resolution_ns
         # The instants of a clock are whole ticks, also logical ones of an exact period: from one rounded
         # instant to another one, and a rounded time later. Simulated time is exact.
         self._rounded_ns = 0.0 if provenance == "simulated" else 1.5 / ticks_per_ns
@@ -136,6 +144,8 @@ class _Maker:
         bound = bound or self.bound(subject, quantity)
         limit = self.limit(quantity, bound)
         slack = 0.0 if kind == "task" else self._rounded_ns
+        # Between two readings of the clock.
+        slack = self._resolution_ns if quantity == "compute" else slack
         over = np.zeros(ns.size, dtype=np.bool_) if limit is None else ns > limit * (1 + _ROUNDING) + slack
         late = np.zeros(ns.size, dtype=np.bool_) if missed is None else missed
         if required is not None:

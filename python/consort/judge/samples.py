@@ -242,6 +242,13 @@ class Samples:
         ended = np.where(np.isfinite(self.response), self.response, 0.0)
         return float(np.bincount(self.task, weights=ended).max(initial=0.0))
 
+    @property
+    def resolution_ns(self) -> float:
+        """By how much two readings of the clock may be further apart than their instants; of a clock that no
+        machine has, by nothing."""
+        clock = self.record.manifest.clock
+        return clock.resolution_ticks / self.ticks_per_ns if clock.provenance == "measured" else 0.0
+
     def ns(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:
         """Durations in ticks as nanoseconds."""
         found: NDArray[np.float64] = ticks / self.ticks_per_ns

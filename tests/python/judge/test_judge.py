@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from consort.base.errors import BadInput
+from consort.base.units import THIN_SPACE
 from consort.judge import Bounds, Expected, Limit, Verdict, judge
 from consort.record import RawRun, RunWriter
 from consort.record.findings import Row
@@ -502,7 +503,7 @@ def test_reported_breaches_and_lost_records(tmp_path: Path) -> None:
 def test_a_time_scale_stretches_the_bounds_but_no_execution(tmp_path: Path) -> None:
     recording = steady(time_scale=20)
     longest = recording.rows[0]["compute"]
-    for wcet, outcome in ((longest, "holds"), (longest - 1, "above bound")):
+    for wcet, outcome in ((longest, "holds"), (longest - 2, "above bound")):
         bounds = Bounds((Limit("servo", "response", 1 * US, "t"),), wcets={"servo": wcet})
         verdict = judge(recording.write(tmp_path / str(wcet)), bounds)
         assert row(verdict, "servo", "response").bound == 20 * US
@@ -981,3 +982,24 @@ def test_blocks_of_a_writer_that_catches_up_are_the_machines_where_it_was_kept(
     words = "q: 3 blocks dropped because there was no room"
     assert found == [("machine" if stopped else "system", words)]
     assert verdict.ok == ("held" if stopped else "not held")
+
+
+@pytest.mark.parametrize(("longer_ns", "resolution", "ok"), [(26, 26, True), (27, 26, False), (2, 1, False)])
+def test_an_execution_may_be_longer_by_the_resolution_of_its_clock_and_no_more(
+    tmp_path: Path, longer_ns: int, resolution: int, ok: bool
+) -> None:
+    """Nor are the two figures of one that is too long ever the same."""
+    facts = {"period_ns": 10_000_000, "deadline_ns": 10_000_000, "wcet_ns": 2_117_000}
+    recording = Recording({"a": facts}, duration_ns=20 * 10_000_000)
+    for seq in range(20):
+        recording.job("a", seq, 1_000, 2_118_000, compute=2_117_000 + (longer_ns if seq == 7 else 0))
+    raw = recording.write(tmp_path / "raw")
+    clock = raw.manifest.clock.model_copy(update={"resolution_ticks": resolution})
+    verdict = judge(replace(raw, manifest=raw.manifest.model_copy(update={"clock": clock})))
+    assert verdict.ok == ("held" if ok else "not held")
+    (check,) = (check for check in verdict.checks if check.name == "execution times")
+    assert check.holds is ok
+    assert row(verdict, "a", "compute").above == (0 if ok else 1)
+    if not ok:
+        assert f"its WCET of 2{THIN_SPACE}117.000 µs in 1" in check.text
+        assert f"longest 2{THIN_SPACE}117.0{longer_ns:02} µs" in check.text

@@ -333,7 +333,7 @@ def test_a_run_is_judged_without_the_libraries_of_extras(monkeypatch: pytest.Mon
 
 def late_rows(kind: str, quantity: str, every_us: int, took_us: NDArray[np.float64], seen: Stops) -> str:
     """The outcome of samples that began so far apart and took so long, of which 5 ms were allowed."""
-    make = _Maker(Bounds(), "measured", 1.0, seen, 1.0)
+    make = _Maker(Bounds(), "measured", 1.0, seen, 1.0, 0.0)
     since = np.arange(took_us.size) * every_us * US
     quiet = np.ones(took_us.size, dtype=np.bool_)
     row = make.row("it", kind, quantity, took_us * US, quiet, required=5.0 * MS, since=since, cores=2)  # type: ignore[arg-type]
