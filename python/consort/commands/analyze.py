@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.base.errors import BadInput, Held
+from consort.base.errors import BadInput, Held, to_json
 from consort.commands.options import NumberRange, echo_lines, on_option, on_target, print_json, verbose_option
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def command(
     from consort.base.waiting import progress_bar
     from consort.commands.bounds_brief import brief_of_bounds
     from consort.model import load_system
+    from consort.model.rules import filling
     from consort.plan import chosen_mode
 
     if svg is not None and explain is None:
@@ -109,6 +110,7 @@ def command(
     found = analyze_modes(system, mode)
     system = chosen_mode(system, mode)
     answer = held_in_modes(found)
+    warnings = list(filling(system, system.document))
     chosen = _named(found.every, explain, file) if explain is not None else []
     if svg is not None:
         _draw(chosen[0], svg)
@@ -130,8 +132,11 @@ def command(
         sys.stdout.flush()
         with progress_bar(as_json) as progress:
             factors = sensitivity(system, list(SEARCHED) if scaled == "all" else [scaled], progress=progress)
+    for warning in () if as_json else warnings:
+        click.echo(f"warning: {warning}", err=True)
     if as_json:
         result = _as_object(system.name or file.stem, answer, found, advice)
+        result["warnings"] = to_json(warnings)
         if scaled is not None:
             result["sensitivity"] = [one.to_json() for one in factors]
         if certified is not None:

@@ -119,9 +119,9 @@ def command(
 
     The same description, duration and seed give the same run everywhere. Responses, reaction times and data
     ages are held against the bounds of `consort analyze`. Exit status 1: a deadline was missed, a chain took
-    longer than it is allowed to, a block came before the task that it releases allows, or something took
-    longer than its bound, which is a defect of Consort. 4: of something nothing was seen, or a figure that
-    bounds lack counts nothing here.
+    longer than it is allowed to, a block found no room or came before the task that it releases allows, or
+    something took longer than its bound, which is a defect of Consort. 4: of something nothing was seen, or a
+    figure that bounds lack counts nothing here.
     """
     from consort.model import load_system
     from consort.plan import plan

@@ -259,7 +259,8 @@ def _moments(
         reading = operations[operations["kind"] == _READ]
         if reading.size:
             reads = np.where(reads > 0, _fold(np.minimum, reading, seq, reads), 0)
-        writing = operations[np.isin(operations["kind"], _WRITES)]
+        # A block that found no room was an output, too; whoever should read it lies beyond the chain's end.
+        writing = operations[np.isin(operations["kind"], (*_WRITES, OPERATIONS.index("write-dropped")))]
         if writing.size:
             # A task that records what it writes wrote nothing in the jobs without such an operation.
             writes = _fold(np.maximum, writing, seq, np.zeros(seq.size, dtype=np.int64), absent=0)

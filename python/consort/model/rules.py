@@ -282,7 +282,7 @@ def warnings_of(system: System) -> list[BadInput]:
     """Warnings: tasks that may miss their deadlines alone, cores with a load above 1 or without preemption,
     queues that fill, and keys that mean nothing on the chosen target."""
     document = system.document
-    rules = (_tasks, _loads, _unpreempted, _queues)
+    rules = (_tasks, _loads, _unpreempted, filling)
     return [*document.notes, *(found for rule in rules for found in rule(system, document))]
 
 
@@ -319,7 +319,8 @@ def _unpreempted(system: System, document: Document) -> Iterator[BadInput]:
     return (document.problem(place, text) for _, place, text in unpreempted(system))
 
 
-def _queues(system: System, document: Document) -> Iterator[BadInput]:
+def filling(system: System, document: Document) -> Iterator[BadInput]:
+    """Warnings: queues and mailboxes that fill, as blocks come faster than they are taken."""
     for name, channel in system.channels.items():
         source = system.tasks.get(system.writer(name) or "")
         if SEMANTICS[channel.implemented_by].full != "dropped" or source is None or source.period is None:

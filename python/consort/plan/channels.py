@@ -210,6 +210,23 @@ CARRIED = ("mailbox", "queue")
 EXECUTED_ON = ("linux", "virtual")
 
 
+def dropping(plan: Plan) -> tuple[PlannedChannel, ...]:
+    """The channels from task to task that hand out the oldest block, and drop one that finds no room."""
+    return tuple(
+        channel
+        for channel in plan.carried
+        if channel.reads_oldest and plan.tasks.keys() >= {channel.writer, *channel.readers}
+    )
+
+
+def in_order_between(plan: Plan, writer: str, reader: str) -> tuple[PlannedChannel, ...]:
+    """The channels between two tasks if each hands out the oldest block, one a job; else none."""
+    if plan.takes_several(reader):
+        return ()  # all that wait, and so the newest
+    between = tuple(c for c in plan.channels.values() if c.writer == writer and reader in c.readers)
+    return between if all(c.reads_oldest for c in between) else ()
+
+
 def link_of(plan: Plan, channel: PlannedChannel) -> Link | None:
     """The link that a channel is on."""
     return None if channel.memory is None else plan.platform.links.get(channel.memory)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from consort.base.errors import BadInput
 from consort.base.files import read_json, write_json
+from consort.plan.channels import dropping, in_order_between
 from consort.plan.image import restored, stored
 from consort.plan.types import Plan, PlannedChain, PlannedChannel, PlannedCore, PlannedTask
 
@@ -35,7 +36,8 @@ class RunFacts(BaseModel):
     cpus: Mapping[str, int] = {}
     """By core: the CPU that played it, where one was chosen."""
     steps_of_chains: bool = False
-    """The operations are those of the steps of chains from task to task, not those of the plan's channels."""
+    """The operations are those of the steps of chains from task to task, and of the plan's channels only
+    those of queues and mailboxes for which no step stands."""
     stays: tuple[tuple[int, int], ...] = ()
     """Where the recording is of one mode of several: when [ticks] each stay in it began and ended."""
     detection_ns: Nanoseconds | None = None
@@ -99,9 +101,11 @@ def executes_ns(task: PlannedTask) -> float | None:
 
 
 def _steps_of_chains(plan: Plan) -> tuple[tuple[PlannedChannel, ...], tuple[PlannedChain, ...]]:
-    """A channel for each step from task to task of a chain, and the chains with them in their paths."""
+    """A channel for each step from task to task of a chain, and the chains with them in their paths; and the
+    queues and mailboxes whose blocks, and those that they drop, no step has."""
     channels: dict[str, PlannedChannel] = {}
     chains = []
+    stood_for: set[str] = set()
     for chain in plan.chains.values():
         path = list(chain.path[:1])
         for writer, reader in pairwise(chain.path):
@@ -121,8 +125,12 @@ def _steps_of_chains(plan: Plan) -> tuple[tuple[PlannedChannel, ...], tuple[Plan
                 described=False,
             )
             path += [name, reader]
+            alike = in_order_between(plan, writer, reader)
+            stood_for |= {channel.name for channel in alike if len(alike) == 1}
         chains.append(replace(chain, path=tuple(path)))
-    return tuple(channels.values()), tuple(chains)
+    # A step may have had several channels between two tasks: then each of them has its own rows.
+    own = (replace(channel, memory=None) for channel in dropping(plan) if channel.name not in stood_for)
+    return (*channels.values(), *own), tuple(chains)
 
 
 def write_plan(folder: Path, plan: Plan) -> None:

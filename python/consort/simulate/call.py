@@ -23,11 +23,11 @@ from consort.record.store import Run, default_root
 from consort.record.writer import run_name
 from consort.simulate import engine
 from consort.simulate.build import prepare
-from consort.simulate.chains import Chains, measure_chains, simulate_with_chains
+from consort.simulate.chains import Chains, followed, measured, simulate_with_chains
 from consort.simulate.engine import Choice, Report, Simulation
 from consort.simulate.modes import (
     ModesSimulation,
-    chains_of_modes,
+    measured_in_modes,
     prepare_modes,
     simulate_modes,
     simulate_modes_with_chains,
@@ -141,7 +141,7 @@ def simulated(system: System | Plan, options: Options, report: Report | None = N
         lambda: simulate_with_chains(prepared, options.duration, options.seed, runs=options.runs, **given),
         worst_seed,
         lambda seed: engine.simulate(prepared, options.duration, seed, trace=True, **given),
-        measure_chains,
+        measured,
         _figures_and_rows,
         lambda one, rows, several: record(one, rows, bounds, all_runs=several, **_recording(system, options)),
     )
@@ -178,7 +178,7 @@ def _with_changes(system: System, options: Options, report: Report | None) -> Ou
         ),
         worst_seed_of_modes,
         lambda seed: simulate_modes(prepared, bounds, options.duration, seed, trace=True, **given),
-        chains_of_modes,
+        measured_in_modes,
         lambda one: (one, one),
         lambda _, one, several: record_modes(one, bounds, all_runs=several, **_recording(system, options)),
     )
@@ -209,7 +209,7 @@ def _runs(
     several: Callable[[], tuple[F, C]],
     worst: Callable[[F, C], int],
     single: Callable[[int], F],
-    measured: Callable[[F], C],
+    measured: Callable[[F], tuple[F, C]],
     kept: Callable[[F], tuple[F, R]],
     recorded: Callable[[F, R, F | None], Run],
 ) -> tuple[F, C, R | None, Run | None]:
@@ -219,8 +219,7 @@ def _runs(
     judge and to write a record takes as much memory again.
     """
     if options.record and options.runs == 1:
-        one = single(options.seed)
-        chains = measured(one)
+        one, chains = measured(single(options.seed))
         one, rows = kept(one)
         return one, chains, rows, recorded(one, rows, None)
     found, chains = several()
@@ -250,13 +249,13 @@ def worst_seed_of_modes(several: ModesSimulation, chains: Mapping[str, Chains]) 
 def _check(plans: Sequence[Plan], options: Options) -> None:
     """`BadInput` where more jobs would be recorded than there is memory for, or it would take days.
 
-    Chains are seen in recorded jobs only.
+    Chains, and blocks that are dropped, are seen in recorded jobs only.
     """
     shorten = f"shorten {options.option('duration')}"
     for plan in plans:
         jobs = _jobs(plan, options.duration)
-        if (options.record or plan.chains) and jobs > RECORDED_JOBS:
-            bare = not plan.chains and options.spelled.startswith("--")
+        if (options.record or followed(plan)) and jobs > RECORDED_JOBS:
+            bare = not followed(plan) and options.spelled.startswith("--")
             without = f", or add {options.option('no-record')}" if bare else ""
             raise BadInput(
                 f"about {jobs} jobs would be recorded, more than {RECORDED_JOBS}; {shorten}{without}"

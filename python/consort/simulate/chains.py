@@ -14,11 +14,13 @@ from consort.base.errors import BadInput
 from consort.judge import Limit
 from consort.judge.chains import chain_times, hops_of
 from consort.plan import Plan
+from consort.plan.channels import dropping
 from consort.record.ran import Ran
 from consort.record.raw import packed
 from consort.simulate.build import Prepared, prepare
 from consort.simulate.engine import Choice, Report, Simulation, joined, repeated, simulate
 from consort.simulate.recording import TICKS_PER_NS, jobs_of, operations_of, system_of
+from consort.simulate.room import dropped_of
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,15 @@ def simulate_with_chains(
 ) -> tuple[Simulation, Chains]:
     """Simulates as `simulate`, without a trace, and gives the chains' figures of all runs, too.
 
-    The jobs of one run at a time are kept, of a description that has chains.
+    The jobs of one run at a time are kept, of a description that has chains or channels that may drop blocks.
     """
-    if not prepared.plan.chains:
+    if not followed(prepared.plan):
         return simulate(prepared, duration, seed, runs=runs, choice=choice, report=report), {}
 
     def single(seed: int, share: Report | None) -> tuple[Simulation, Chains]:
         one = simulate(prepared, duration, seed, choice=choice, trace=True, report=share)
-        return replace(one, jobs=None, slices=None), measure_chains(one)
+        one, chains = measured(one)
+        return replace(one, jobs=None, slices=None), chains
 
     def together(a: tuple[Simulation, Chains], b: tuple[Simulation, Chains]) -> tuple[Simulation, Chains]:
         return joined(a[0], b[0]), {name: seen.with_more(b[1][name]) for name, seen in a[1].items()}
@@ -114,9 +117,19 @@ def simulate_with_chains(
 
 def measure_chains(simulation: Simulation) -> Chains:
     """All chains of the description, from a run with a trace."""
+    return measured(simulation)[1]
+
+
+def followed(plan: Plan) -> bool:
+    """True if jobs tell more than figures do: of chains, or of blocks that are dropped."""
+    return bool(plan.chains or dropping(plan))
+
+
+def measured(simulation: Simulation) -> tuple[Simulation, Chains]:
+    """A run with a trace, with the blocks that its channels dropped, and its chains."""
     described = simulation.prepared.plan.chains
-    if not described:
-        return {}
+    if not followed(simulation.prepared.plan):
+        return simulation, {}
     ran = Ran.of(simulation.prepared.plan, system_of(simulation))
     jobs = jobs_of(simulation)
     operations, rows = operations_of(simulation, jobs, ran), packed(jobs)
@@ -134,7 +147,7 @@ def measure_chains(simulation: Simulation) -> Chains:
             allowed.age_ps,
             simulation.seed,
         )
-    return found
+    return replace(simulation, dropped=dropped_of(operations, ran)), found
 
 
 def _largest(times: NDArray[np.int64]) -> int | None:

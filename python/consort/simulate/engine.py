@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
@@ -94,10 +95,17 @@ class Simulation:
     stopped: int | None = None
     jobs: NDArray[np.void] | None = field(default=None, repr=False)
     slices: NDArray[np.void] | None = field(default=None, repr=False)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """By channel: blocks that found no room, once its operations were followed (`measured`)."""
 
     @property
     def misses(self) -> int:
         return sum(f.misses for f in self.figures.values())
+
+    @property
+    def drops(self) -> int:
+        """Blocks that found no room."""
+        return sum(self.dropped.values())
 
     @property
     def early(self) -> list[str]:
@@ -215,7 +223,20 @@ def joined(a: Simulation, b: Simulation) -> Simulation:
             ),
         )
     stops = [s for s in (a.stopped, b.stopped) if s is not None]
-    return Simulation(a.prepared, a.duration, a.seed, a.runs + 1, figures, min(stops, default=None))
+    return Simulation(
+        a.prepared,
+        a.duration,
+        a.seed,
+        a.runs + 1,
+        figures,
+        min(stops, default=None),
+        dropped=summed(a.dropped, b.dropped),
+    )
+
+
+def summed(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
+    """Counts of both by name."""
+    return dict(Counter(a) + Counter(b))
 
 
 def watched(work: Callable[[], T], progress: _engine.SimProgress, duration: int, report: Report | None) -> T:

@@ -18,7 +18,7 @@ from consort.model import System
 from consort.model.channel import Service, Wait
 from consort.plan import Plan
 from consort.simulate.build import Prepared, prepare
-from consort.simulate.chains import Chains, measure_chains
+from consort.simulate.chains import Chains, followed, measured
 from consort.simulate.engine import (
     ABSENT,
     ARRIVAL,
@@ -31,6 +31,7 @@ from consort.simulate.engine import (
     figures_of,
     joined,
     repeated,
+    summed,
     watched,
 )
 
@@ -75,6 +76,11 @@ class ModesSimulation:
     @property
     def misses(self) -> int:
         return sum(simulation.misses for simulation in self.modes.values())
+
+    @property
+    def drops(self) -> int:
+        """Blocks that found no room."""
+        return sum(simulation.drops for simulation in self.modes.values())
 
     @property
     def late_changes(self) -> list[Change]:
@@ -267,15 +273,19 @@ def together(a: ModesSimulation, b: ModesSimulation) -> ModesSimulation:
     return ModesSimulation(a.prepared, a.duration, a.seed, a.runs + 1, modes, list(slowest.values()))
 
 
-def chains_of_modes(one: ModesSimulation) -> dict[str, Chains]:
-    """The longest times of the chains in each mode, of a run with a trace; a time that spans a change is in
-    no mode."""
+def measured_in_modes(one: ModesSimulation) -> tuple[ModesSimulation, dict[str, Chains]]:
+    """A run with a trace, with the blocks that channels dropped in each mode, and the longest times of the
+    chains in each; a time that spans a change is in no mode."""
     found: dict[str, Chains] = {}
+    modes = dict(one.modes)
     for segment in one.segments:
         jobs = segment.simulation.jobs
         if jobs is not None and jobs.size:
-            _add(found, {segment.mode: measure_chains(segment.simulation)})
-    return found
+            stay, chains = measured(segment.simulation)
+            _add(found, {segment.mode: chains})
+            before = modes[segment.mode]
+            modes[segment.mode] = replace(before, dropped=summed(before.dropped, stay.dropped))
+    return replace(one, modes=modes), found
 
 
 def _add(found: dict[str, Chains], more: Mapping[str, Chains]) -> None:
@@ -296,7 +306,7 @@ def simulate_modes_with_chains(
     report: Report | None = None,
 ) -> tuple[ModesSimulation, dict[str, Chains]]:
     """Simulates as `simulate_modes`, without a trace, and gives the chains' figures of all runs, too."""
-    if not any(made.plan.chains for made in prepared.modes.values()):
+    if not any(followed(made.plan) for made in prepared.modes.values()):
         return (
             simulate_modes(prepared, bounds, duration, seed, runs=runs, choice=choice, report=report),
             {},
@@ -305,7 +315,8 @@ def simulate_modes_with_chains(
 
     def single(seed: int, share: Report | None) -> ModesSimulation:
         one = simulate_modes(prepared, bounds, duration, seed, choice=choice, trace=True, report=share)
-        _add(chains, chains_of_modes(one))
+        one, seen = measured_in_modes(one)
+        _add(chains, seen)
         return replace(one, segments=[])
 
     return repeated(single, together, seed, runs=runs, trace=False, report=report), chains

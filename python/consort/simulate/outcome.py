@@ -174,9 +174,17 @@ class InMode:
                     f" {Duration(bound.response)} ({bound.source})"
                 )
 
+    @property
+    def dropped(self) -> Iterator[str]:
+        """Sentences on blocks that found no room."""
+        where = f"in {self.mode}: " if self.mode else ""
+        for name, count in self.found.dropped.items():
+            yield f"{where}{name}: {counted(count, 'block')} dropped because there was no room"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "tasks": [task.to_json() for task in self.found.figures.values()],
+            "dropped": dict(self.found.dropped),
             "chains": [chain.to_json() for chain in self.chains.values()],
         }
 
@@ -227,9 +235,15 @@ class Outcome:
         return [line for one in self.modes for line in one.found.early]
 
     @property
+    def dropped(self) -> list[str]:
+        """Sentences on blocks that found no room."""
+        return [line for one in self.modes for line in one.dropped]
+
+    @property
     def held(self) -> Held:
         """The one answer of the figures and of the record: what was never seen did not hold."""
-        if self.misses or self.above or self.early or not all(chain.kept for chain in self.chains):
+        wrong = (self.misses, self.above, self.early, self.dropped)
+        if any(wrong) or not all(chain.kept for chain in self.chains):
             return Held.NOT_HELD
         if self.run is not None:
             return Held(self.run.verdict["ok"])
@@ -251,6 +265,8 @@ class Outcome:
             return "a chain took too long"
         if not all(change.kept for change in self.changes or ()):
             return "a change of mode took too long"
+        if self.dropped and not self.above:
+            return "blocks were dropped because there was no room"
         return "a time is above its bound" if self.above else "the record says what did not hold"
 
     @property
@@ -276,6 +292,8 @@ class Outcome:
             )
         for chain in (chain for chain in self.chains if not chain.kept):
             return f"{chain.chain}: the longest took more than is allowed, with seed {chain.seed}"
+        for line in self.dropped:
+            return line
         if self.held is Held.UNDECIDED and self.lacking:
             return "simulated time counts nothing for what nobody gave"
         reasons = [] if self.run is None else self.run.verdict["reasons"]

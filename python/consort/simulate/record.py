@@ -57,12 +57,16 @@ class Counted(Protocol):
     def misses(self) -> int: ...
     @property
     def runs(self) -> int: ...
+    @property
+    def drops(self) -> int: ...
 
 
-def fail_for_misses(writer: RunWriter, simulation: Counted, all_runs: Counted | None) -> None:
+def fail_for_others(writer: RunWriter, simulation: Counted, all_runs: Counted | None) -> None:
     """Other runs than the recorded one count in its verdict, too."""
     if all_runs is not None and all_runs.misses and not simulation.misses:
         writer.fail(f"{all_runs.misses} deadline misses in {all_runs.runs} runs")
+    if all_runs is not None and all_runs.drops and not simulation.drops:
+        writer.fail(f"{all_runs.drops} blocks dropped because there was no room, in {all_runs.runs} runs")
 
 
 def record(
@@ -86,7 +90,7 @@ def record(
         title = f"simulated, seed {simulation.seed}"
         writer.add_configuration(KEY, title, raw, verdict=verdict)
         _sections(writer, all_runs or simulation)
-        fail_for_misses(writer, simulation, all_runs)
+        fail_for_others(writer, simulation, all_runs)
         for line in (all_runs or simulation).early:
             writer.fail(line)
         if file.is_file():
@@ -195,7 +199,7 @@ def record_modes(
             writer.leave_open(unseen)
         for change in (all_runs or simulation).late_changes:
             writer.fail(change.excess)
-        fail_for_misses(writer, simulation, all_runs)
+        fail_for_others(writer, simulation, all_runs)
         if file.is_file():
             writer.add_description(file)
         if diagram is not None:
@@ -245,7 +249,7 @@ def _number_on(operations: NDArray[np.void], before: NDArray[np.uint64]) -> NDAr
     """Has the blocks of each channel follow those of earlier stays; a read of none stays one of none."""
     place = np.minimum(operations["channel"], before.size - 1)
     written = before.copy()
-    wrote = operations["kind"] == OPERATIONS.index("write")
+    wrote = np.isin(operations["kind"], [OPERATIONS.index(kind) for kind in ("write", "write-dropped")])
     np.add.at(written, place[wrote], np.uint64(1))
     operations["sequence"] += np.where(operations["sequence"] == 0, 0, before[place]).astype(np.uint64)
     return written

@@ -9,7 +9,6 @@ at that instant. A job whose output is held writes nothing. The channel's kind s
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -21,11 +20,12 @@ from consort.analysis.figures import Figures, MissingFigure
 from consort.base.errors import BadInput
 from consort.judge.chains import OPERATION, operation_rows, simulated_operations
 from consort.plan import Plan
-from consort.plan.channels import link_of
+from consort.plan.channels import in_order_between, link_of
 from consort.record.ran import NONE, SLICES, STATUS, Ran
 from consort.record.raw import Columns
 from consort.record.summary import rows_by
 from consort.simulate.engine import ABSENT, TIMES, Simulation
+from consort.simulate.room import in_order_operations
 
 Written = NDArray[np.int64]
 
@@ -88,7 +88,7 @@ TICKS_PER_NS = 1000.0
 # Rows that are copied at a time: they stay in the processor's cache.
 _TOGETHER = 1 << 14
 Times = NDArray[np.int64]
-NEVER = np.iinfo(np.int64).max
+_LARGEST = np.iinfo(np.int64).max
 
 
 def system_of(simulation: Simulation) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _by_release(jobs: NDArray[np.void]) -> NDArray[np.int64]:
     """The order of the engine's rows by release, and by task where several are released at once."""
     release, task = np.ascontiguousarray(jobs["release"]), np.ascontiguousarray(jobs["task"])
     tasks = int(task.max(initial=0)) + 1
-    if int(release.max(initial=0)) >= NEVER // tasks - 1:
+    if int(release.max(initial=0)) >= _LARGEST // tasks - 1:
         return np.lexsort((task, release))
     # They come nearly so, and what is nearly in order is soon put there.
     return np.argsort(release * tasks + task, kind="stable")
@@ -172,7 +172,8 @@ def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np
         _, _, times = moments_of(places[task], let=False)
         return times[times > 0]
 
-    arrivals = arrivals_over_links(simulation.prepared.plan, written_by)
+    plan = simulation.prepared.plan
+    arrivals = arrivals_over_links(plan, written_by)
     parts = []
     for number, channel in enumerate(ran.channels):
         let = channel.communication == "let"
@@ -183,10 +184,21 @@ def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np
         seq, _, written = moments[writer]
         wrote = written > 0
         arrives = arrivals.get((channel.writer, channel.readers[0]))
-        held = _in_order(simulation.prepared.plan, channel.writer, channel.readers[0])
-        if held is not None:
-            there = np.sort(written[wrote]) if arrives is None else arrives
-            arrives = taken_in_order(there, reads[readers[0]][1], held)
+        alike = (
+            (channel,) if channel.reads_oldest else in_order_between(plan, channel.writer, channel.readers[0])
+        )
+        if alike:
+            parts.append(
+                in_order_operations(
+                    (number, writer, readers[0]),
+                    (seq[wrote], written[wrote]),
+                    reads[readers[0]],
+                    arrives,
+                    max(one.capacity or 1 for one in alike),
+                    several=plan.takes_several(channel.readers[0]),
+                )
+            )
+            continue
         parts.append(
             simulated_operations(
                 {number: (writer, readers)},
@@ -197,36 +209,6 @@ def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np
         )
     parts += [moments_of.reads_from_outside(task) for task in three_phase]
     return np.concatenate(parts)
-
-
-def _in_order(plan: Plan, writer: str, reader: str) -> int | None:
-    """The capacity of the channel between two tasks if it hands out the oldest block; None: the newest."""
-    between = [c for c in plan.channels.values() if c.writer == writer and reader in c.readers]
-    if plan.takes_several(reader):
-        return None  # all that wait, and so the newest
-    if not between or not all(c.reads_oldest for c in between):
-        return None
-    return max(c.capacity or 1 for c in between)
-
-
-def taken_in_order(there: Times, reads: Times, capacity: int) -> Times:
-    """The instant at which a job takes each block, of a channel that hands out the oldest, one a job.
-
-    `there`: when blocks come, ascending; `reads`: when jobs read, ascending. A block that finds no room is
-    dropped: it is taken with the next one, which says as much.
-    """
-    taken = np.full(there.size, NEVER, dtype=np.int64)
-    waiting: deque[int] = deque()
-    come, times = 0, there.tolist()
-    for at in reads.tolist():
-        while come < len(times) and times[come] <= at:
-            if len(waiting) < capacity:
-                waiting.append(come)
-            come += 1
-        if waiting:
-            taken[waiting.popleft()] = at
-    after: Times = np.minimum.accumulate(taken[::-1])[::-1]
-    return after
 
 
 class _Moments:

@@ -354,7 +354,7 @@ def _seen(held: bool | None, lacking: bool) -> bool | None:
 
 def _holds(found: Simulation, chains: Chains, lacking: bool) -> bool | None:
     """The verdict of `consort simulate`; None where one of them was never seen, or a figure is missing."""
-    if found.misses or found.early or not all(chain.kept for chain in chains.values()):
+    if found.misses or found.early or found.drops or not all(chain.kept for chain in chains.values()):
         return False
     unseen = any(chain.unseen for chain in chains.values())
     return None if lacking or unseen or any(not task.jobs for task in found.figures.values()) else True

@@ -18,7 +18,7 @@ from consort.model.channel import SEMANTICS
 from consort.model.rules import warnings_of
 from consort.simulate.build import prepare
 from consort.simulate.chains import simulate_with_chains
-from consort.simulate.recording import NEVER, taken_in_order
+from consort.simulate.room import taken_in_order
 
 ROOT = Path(__file__).resolve().parents[3]
 MS, US = 10**9, 10**6
@@ -120,13 +120,16 @@ def test_a_reader_that_is_slower_loses_blocks(tmp_path: Path) -> None:
 
 
 def test_blocks_are_taken_one_a_job_and_dropped_where_there_is_no_room() -> None:
-    def taken(there: list[int], reads: list[int], capacity: int) -> list[int]:
-        return taken_in_order(np.array(there), np.array(reads), capacity).tolist()
+    def taken(there: list[int], reads: list[int], capacity: int) -> list[list[int]]:
+        return [part.tolist() for part in taken_in_order(np.array(there), np.array(reads), capacity)]
 
-    assert taken([1, 2, 3], [5, 6, 7, 8], 3) == [5, 6, 7]
-    # The third finds no room: what it says comes with the fourth.
-    assert taken([1, 2, 3, 6], [5, 6, 7, 8], 2) == [5, 6, 7, 7]
-    assert taken([1, 2], [1], 1) == [1, NEVER]
+    assert taken([1, 2, 3], [5, 6, 7, 8], 3) == [[False] * 3, [1, 2, 3, 3], [1, 1, 1, 0]]
+    # The third finds no room.
+    assert taken([1, 2, 3, 6], [5, 6, 7, 8], 2) == [[False, False, True, False], [1, 2, 4, 4], [1, 1, 1, 0]]
+    # One that comes when a job reads came first; what comes after the last read may find no room, too.
+    assert taken([1, 2, 3, 4], [2], 2) == [[False, False, False, True], [1], [1]]
+    several = taken_in_order(np.array([1, 2, 3, 6]), np.array([5, 6]), 2, several=True)
+    assert [part.tolist() for part in several] == [[False, False, True, False], [2, 4], [2, 1]]
 
 
 def test_the_meaning_of_a_kind_stands_once() -> None:

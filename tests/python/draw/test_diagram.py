@@ -151,7 +151,7 @@ def test_what_a_task_says() -> None:
         "send 12us · receive 8us",
         "three-phase · slot 60us · tdma · 2 × 64KiB",
         "snapshot · 512B · ddr",
-        "queue · 256 × 64B · ddr",
+        "snapshot · 64B · ddr",
         "flow front · 2 × 3MiB · host-ddr",
         "mailboxes · 512B/64B · ocm",
         "U 0.48",

@@ -55,8 +55,8 @@ from consort.simulate.chains import Chains, measure_chains
 from consort.simulate.engine import ARRIVAL, JOBS, SLICES, Choice, Simulation, figures_of
 from consort.simulate.modes import (
     PreparedModes,
-    chains_of_modes,
     engine_system,
+    measured_in_modes,
     prepare_modes,
     simulate_modes,
 )
@@ -631,7 +631,7 @@ def _with_changes(
 
 def _hold_modes(found: Found, case: Case, made: PreparedModes, bounds: ModeBounds) -> None:
     simulation = simulate_modes(made, bounds, case.duration, case.seed, choice=case.near, trace=True)
-    chains = chains_of_modes(simulation)
+    chains = measured_in_modes(simulation)[1]
     for mode, one in simulation.modes.items():
         _hold(found, bounds.modes[mode], one, chains.get(mode, {}))
     for change in simulation.changes:

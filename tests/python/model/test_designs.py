@@ -204,7 +204,7 @@ def test_vehicle_uses_what_there_is() -> None:
     policies = {system.scheduling_of(core).policy for core in system.cores()}
     assert policies == {"fixed-priority", "fixed-priority-non-preemptive", "edf", "three-phase"}
     kinds = {channel.kind for channel in system.channels.values()}
-    assert kinds == {"periodic", "sporadic", "queue", "subscription"}
+    assert kinds == {"periodic", "sporadic", "subscription"}
     assert {core.rpartition("-")[0] for core in system.cores()} == set(system.platform_description.cores)
     assert all(system.wcet(name) is not None for name in system.tasks)
 
