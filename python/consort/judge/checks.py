@@ -17,7 +17,7 @@ from consort.judge.stops import Stops
 from consort.judge.verdict import Bounds
 from consort.plan.channels import links_of
 from consort.record.findings import Check, Row
-from consort.record.ran import EVENTS, NONE, OPERATIONS, STATUS, executes_ns
+from consort.record.ran import CAUSES_OF_EVENTS, EVENTS, NONE, OPERATIONS, STATUS, executes_ns
 
 # Events that break an assumption, and what each says. Whose doing it is follows from the disturbances.
 _REPORTED: dict[str, tuple[str, str]] = {
@@ -31,8 +31,6 @@ _REPORTED: dict[str, tuple[str, str]] = {
 }
 # Those that follow from a job that the machine disturbed.
 _OF_DISTURBED_JOBS = ("let-late-write", "let-lap", "release-lost")
-# How a transaction ended, by its number (link::Outcome).
-_OUTCOMES = ("moved", "out of a window", "malformed", "the DMA failed", "timed out")
 _LOST = ("records_lost", "operations_lost", "events_lost")
 
 
@@ -165,7 +163,7 @@ def links(samples: Samples, expected_events: Collection[str], rows: Sequence[Row
 def _failed(samples: Samples, place: int, causes: NDArray[np.uint16]) -> str:
     channel = samples.system.channels[place]
     of = "; ".join(
-        f"{_OUTCOMES[cause]}: {times(int(np.count_nonzero(causes == cause)))}"
+        f"{CAUSES_OF_EVENTS['link-failed'][cause]}: {times(int(np.count_nonzero(causes == cause)))}"
         for cause in np.unique(causes).tolist()
     )
     return f"transactions of {channel.name} over {channel.memory} ended with an error ({of})"

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from consort.judge.disturbance import EMULATED, SHARED_CPU, Disturbances, covered, merged
 from consort.judge.samples import Samples
-from consort.record.ran import EVENTS
+from consort.record.ran import CAUSES_OF_EVENTS, EVENTS
 
 _DIED, _REQUESTED = EVENTS.index("core-died"), EVENTS.index("mode-requested")
-# Event::Death
-_SILENT, _UNWATCHED = 1, 2
+_, _SILENT, _UNWATCHED = range(len(CAUSES_OF_EVENTS["core-died"]))
 # A core that gives no sign of life for this share of the detection is ended.
 _SHARE = 0.75
 

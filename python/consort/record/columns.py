@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
 from consort.record.ran import (
-    CAUSES_OF_DISTURBANCE,
+    CAUSES_OF_EVENTS,
     EVENTS,
     NONE,
     OPERATIONS,
@@ -202,7 +202,8 @@ def convert(table: RawTable, clock: Clock, origin: int, ran: Ran | None = None) 
             )
             columns.append(ns)
         elif field.name in names:
-            ns = Column(field.name, values, kind="name", names=names[field.name])
+            places = _causes(table) if names[field.name] is _CAUSES else values
+            ns = Column(field.name, places, kind="name", names=names[field.name])
             columns.append(ns)
         else:
             suffix = "_ns" if field.unit == "ns" and not field.name.endswith("_ns") else ""
@@ -229,7 +230,7 @@ def _names(table: RawTable, ran: Ran | None) -> dict[str, tuple[str, ...]]:
     found = {
         JOBS: {"task": tasks, "core": cores},
         OPERATIONS_TABLE: {"task": tasks, "channel": tuple(ran.channel_names), "kind": OPERATIONS},
-        EVENTS_TABLE: {"task": tasks, "core": cores, "kind": EVENTS, "cause": CAUSES_OF_DISTURBANCE},
+        EVENTS_TABLE: {"task": tasks, "core": cores, "kind": EVENTS, "cause": _CAUSES},
         SLICES_TABLE: {"task": tasks, "core": cores, "doing": SLICES},
     }.get(table.name, {})
     for field, names in found.items():
@@ -237,14 +238,35 @@ def _names(table: RawTable, ran: Ran | None) -> dict[str, tuple[str, ...]]:
             raise BadInput(f"table '{table.name}' lacks {field}", file=table.spec.file, field="fields")
         values = table[field]
         beyond = values >= len(names)
-        wrong = beyond & (values != NONE) if beyond.any() else beyond
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise BadInput(
-                f"table '{table.name}', row {row}: {field} {int(values[row])}, but there are {len(names)}",
-                file=table.spec.file,
-                field=field,
-            )
+        _check_numbers(table, field, beyond & (values != NONE) if beyond.any() else beyond, len(names))
+    return found
+
+
+def _check_numbers(table: RawTable, field: str, wrong: NDArray[np.bool_], count: int) -> None:
+    """`BadInput` for the first row whose number of such a name is wrong."""
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise BadInput(
+            f"table '{table.name}', row {row}: {field} {int(table[field][row])}, but there are {count}",
+            file=table.spec.file,
+            field=field,
+        )
+
+
+# Each word for a cause once, whatever events it is of; first that of events without one.
+_CAUSES = tuple(dict.fromkeys(("", *(word for words in CAUSES_OF_EVENTS.values() for word in words))))
+
+
+def _causes(table: RawTable) -> NDArray[np.uint16]:
+    """The position of each event's cause in `_CAUSES`: a number means what it does for its kind of event."""
+    kinds, numbers = table["kind"], table["cause"]
+    found = np.zeros(kinds.size, dtype=np.uint16)
+    for kind in np.unique(kinds).tolist():
+        words = CAUSES_OF_EVENTS.get(EVENTS[kind]) if kind != NONE else None
+        if words is not None:
+            mine = kinds == kind
+            _check_numbers(table, "cause", mine & (numbers >= len(words)), len(words))
+            found[mine] = np.array([_CAUSES.index(word) for word in words])[numbers[mine]]
     return found
 
 

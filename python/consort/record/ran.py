@@ -214,8 +214,16 @@ EVENTS: tuple[str, ...] = (
     "executed",
     "preempted",
 )
-# Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
+# Why a disturbed thread did not run, as far as known, by its number (Event::Cause).
 CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken", "rested")
+# Causes of events by their kind and number; those of a death are Event::Death, of a link link::Outcome. Other
+# events have none.
+CAUSES_OF_EVENTS: dict[str, tuple[str, ...]] = {
+    "disturbed": CAUSES_OF_DISTURBANCE,
+    "core-died": ("", "no sign of life", "no sign of life, supervisor kept away"),
+    "link-failed": ("moved", "out of a window", "malformed", "the DMA failed", "timed out"),
+    "link-died": ("", "no sign of life"),
+}
 # Events whose value is a time in ticks.
 TIMED_EVENTS = frozenset(
     (

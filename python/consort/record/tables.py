@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from consort.base.errors import BadInput
 from consort.record.columns import ACTIVITY, EVENTS_TABLE, JOBS, Column, Converted, Metric, convert, to_ns
-from consort.record.ran import CAUSES_OF_DISTURBANCE, EVENTS, NONE, TIMED_EVENTS, Ran
+from consort.record.ran import CAUSES_OF_EVENTS, EVENTS, NONE, TIMED_EVENTS, Ran
 from consort.record.raw import Event, RawRun, RawTable
 from consort.record.sections import Judgement, beside_expected, task_of
 from consort.record.summary import (
@@ -71,7 +71,7 @@ def summarised(
                     lasted,
                     ran.task_names[task] if task != NONE else None,
                     ran.core_names[core] if core != NONE else None,
-                    CAUSES_OF_DISTURBANCE[cause],
+                    CAUSES_OF_EVENTS[name][cause] if name in CAUSES_OF_EVENTS else "",
                 )
             )
     found += _of_manifest(events, ns, origin)

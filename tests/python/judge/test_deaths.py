@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from consort.judge import Verdict, judge
-from consort.record import RawRun
+from consort.record import RawRun, RunWriter
 from consort.record.ran import EVENTS
 from consort.run.modes import disturbed_between
 from effort import examples
@@ -138,3 +138,26 @@ def test_no_correct_system_is_blamed_for_a_standstill_and_no_death_is_held(tmp_p
         )
         verdict = judged(recording, tmp_path / str(number))
         assert verdict.ok == ("not held" if died else "undecided"), (number, verdict.reasons)
+
+
+def test_a_cause_is_named_by_what_it_means_for_its_event(tmp_path: Path) -> None:
+    recording = run_of_two_cores(
+        sign=50 * MS, noticed=400 * MS, stood=(100 * MS, 300 * MS), cause=SILENT, done=2
+    )
+    recording.event(EVENTS.index("link-failed"), 410 * MS, 0, why=2)
+    recording.event(EVENTS.index("link-died"), 420 * MS, 0, why=1)
+    recording.event(EVENTS.index("link-died"), 430 * MS, 0)
+    with RunWriter("drive", "application", tmp_path / "runs", command=[]) as writer:
+        writer.add_configuration("a", "a", recording.write(tmp_path / "raw"))
+    assert writer.run is not None
+    named = {
+        ("disturbed", "stopped"),
+        ("core-died", "no sign of life"),
+        ("link-failed", "malformed"),
+        ("link-died", "no sign of life"),
+        ("link-died", ""),
+    }
+    (configuration,) = writer.run.configurations
+    assert {(e["name"], e["cause"]) for e in configuration["event_summary"]} == named
+    table = writer.run.table("a", "events")
+    assert {*zip(table["kind"].to_pylist(), table["cause"].to_pylist(), strict=True)} == named
