@@ -22,7 +22,7 @@ from consort.judge.outputs import Expected, WrongOutput, compare, not_finite
 from consort.judge.samples import Samples
 from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE, Bounds, Verdict
-from consort.record.findings import Findings, JobCounts, NotFinite, Pause, Row, Unseen
+from consort.record.findings import JobCounts, NotFinite, Pause, Row, Unseen
 from consort.record.ran import EVENTS, STATUS
 from consort.record.raw import RawRun
 from consort.record.sections import Held
@@ -178,7 +178,7 @@ def judge(
     machine = words.machine(pauses, counts, stops)
     ok = Held.of(failures, unknown)
     summary = words.summary(ok, counts, failures, rows, provenance, pauses, unknown)
-    findings = Findings(
+    return Verdict(
         ok=ok,
         reasons=reasons,
         rows=rows,
@@ -192,10 +192,6 @@ def judge(
         summary=summary,
         machine=machine,
         notes=notes,
-    )
-    return Verdict(
-        **vars(findings),
-        data=findings.as_data(),
         status=wrong,
         disturbed=found.disturbed,
         expected=beside,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from consort.analysis.result import Bound, in_words
-from consort.record.findings import Findings, Quantity
+from consort.record.findings import Quantity
 from consort.record.sections import Judgement
 
 OF_ANALYSIS: dict[str, Quantity] = {
@@ -106,8 +106,8 @@ UNDECIDED_ABOVE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict(Judgement, Findings):
-    """The findings, and what they say of the rows of a record."""
+class Verdict(Judgement):
+    """The judge's findings on a record, and what they say of its rows."""
 
     mistaken: tuple[int, ...] = ()
     """The cores that were taken for dead as the machine stood still."""

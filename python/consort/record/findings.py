@@ -4,8 +4,8 @@ sentences that sum them up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, is_dataclass
-from functools import cache
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -178,7 +178,8 @@ class StopsSeen:
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """Everything that was found; `ok` says whether the system held, `summary` is the last line for people."""
+    """Everything that was found; `ok` says whether the system held, `reasons` why it did not and what is not
+    known. `summary` is the last line for people."""
 
     ok: Held
     reasons: tuple[str, ...]
@@ -195,16 +196,16 @@ class Findings:
     not_finite: tuple[NotFinite, ...] = ()
     stops: StopsSeen | None = None
 
-    def as_data(self) -> dict[str, Any]:
+    @cached_property
+    def data(self) -> dict[str, Any]:
         """The findings as run.json keeps them; an infinite time is the text "inf"."""
-        found: dict[str, Any] = _plain(vars(self))
-        return found
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(Findings)}
 
 
 def findings_of(configuration: Configuration, file: Path | None = None) -> Findings | None:
     """The findings that a record keeps of a configuration; None where nothing was judged.
 
-    `BadInput` names the first field that is not of the form that `Findings.as_data` gives it, in `file`.
+    `BadInput` names the first field that is not of the form that `Findings.data` has, in `file`.
     """
     kept = configuration.get("verdict")
     if kept is None:

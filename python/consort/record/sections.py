@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from consort.base.errors import BadInput, ConsortError, Held
 from consort.base.units import Statistic
 from consort.record.columns import Column, Converted
-from consort.record.findings import findings_of
+from consort.record.findings import Findings, findings_of
 from consort.record.ran import Ran
 
 Provenance = Literal["published", "derived", "bound", "simulated", "counted", "emulated", "measured"]
@@ -174,19 +174,15 @@ def beside_expected(converted: Converted, expected: NDArray[np.void]) -> Convert
 __all__ = ["Held", "Judgement"]
 
 
-@dataclass(frozen=True)
-class Judgement:
+@dataclass(frozen=True, kw_only=True)
+class Judgement(Findings):
     """A verdict: whether the system held, why not, and what is to be marked in its tables.
 
-    `data` goes into run.json as it is. `status` holds bits to add to the status word of each row of `jobs`,
-    `disturbed` marks the rows whose job the machine disturbed. `expected` has the expected outputs of a task
-    (by its number), one row for each row of its table of outputs. `reasons`: why it did not hold, and what is
-    not known.
+    `status` holds bits to add to the status word of each row of `jobs`, `disturbed` marks the rows whose job
+    the machine disturbed. `expected` has the expected outputs of a task (by its number), one row for each row
+    of its table of outputs.
     """
 
-    ok: Held
-    reasons: tuple[str, ...]
-    data: dict[str, Any]
     status: NDArray[np.uint32] | None = None
     disturbed: NDArray[np.bool_] | None = None
     expected: dict[int, NDArray[np.void]] = field(default_factory=dict)

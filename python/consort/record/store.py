@@ -124,6 +124,12 @@ class Run:
             self._findings[key] = findings_of(self.configuration(key), self.path / RUN_FILE)
         return self._findings[key]
 
+    @property
+    def judged(self) -> list[tuple[Configuration, Findings]]:
+        """The configurations that were judged, with their findings."""
+        parts = ((one, self.findings(one["key"])) for one in self.configurations)
+        return [(one, found) for one, found in parts if found is not None]
+
     def plan(self, key: str) -> Plan | None:
         """The plan that a configuration followed; None where it was made without one."""
         ran = self.ran(key)

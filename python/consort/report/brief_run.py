@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from consort.base.units import duration, figure_unit, jobs_of, microseconds, number, times
 from consort.record.findings import Findings
@@ -32,8 +32,7 @@ def brief_of_run(run: Run, description: str = "", removable: Collection[str] = (
     )
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """A configuration that was judged."""
 
     configuration: Configuration
@@ -45,8 +44,7 @@ class _Part:
 
 
 def _judged(run: Run) -> list[_Part]:
-    parts = ((one, run.findings(one["key"])) for one in run.configurations)
-    return [_Part(configuration, found) for configuration, found in parts if found is not None]
+    return [_Part(*one) for one in run.judged]
 
 
 def _times(run: Run, part: _Part, kind: str, quantities: tuple[str, ...], named: bool) -> Iterator[Timed]:
@@ -111,7 +109,7 @@ def _beginning(reason: str) -> str:
 
 def _parts(run: Run, judged: list[_Part]) -> str:
     """The largest part of the worst response: computing, the exchange with a worker, or the wait."""
-    times = {
+    times: dict[tuple[str, ...], float | None] = {
         (part.key, row.subject, row.quantity): row.undisturbed
         for part in judged
         for row in part.found.rows
@@ -127,8 +125,8 @@ def _parts(run: Run, judged: list[_Part]) -> str:
     if key is None or top is None or top.ns is None or top.ns == inf:
         return "nothing was seen of a task"
     parts = {
-        "computing its step": times.get((key[0], key[1], "compute")) or 0.0,
-        "the exchange with its worker": times.get((key[0], key[1], "communication")) or 0.0,
+        "computing its step": times.get((*key, "compute")) or 0.0,
+        "the exchange with its worker": times.get((*key, "communication")) or 0.0,
     }
     parts["waiting, dispatching and writing"] = max(0.0, top.ns - sum(parts.values()))
     name, longest = max(parts.items(), key=lambda part: part[1])
@@ -156,8 +154,10 @@ def _disturbed(found: Findings) -> str:
     disturbed = sum(task.disturbed for task in found.tasks)
     released = sum(task.released for task in found.tasks)
     missed = sum(task.disturbed_misses for task in found.tasks)
-    said = f"it disturbed {number(disturbed)} of {jobs_of(released)}, of which {number(missed)} missed"
-    said += " their deadlines"
+    said = (
+        f"it disturbed {number(disturbed)} of {jobs_of(released)}, of which {number(missed)} missed their"
+        " deadlines"
+    )
     stops = found.stops
     if stops is not None and stops.count:
         said += (

@@ -19,7 +19,7 @@ from consort.base.units import (
     times,
 )
 from consort.plan.types import Plan
-from consort.record.findings import Findings, JobCounts, Row
+from consort.record.findings import JobCounts, Row
 from consort.record.sections import Held
 from consort.record.store import Run
 from consort.record.summary import Configuration
@@ -93,9 +93,8 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
         lines += [*_configuration(run, configuration, number_of == 0), ""]
     lines += mode_lines(run)
     lines += list(_cost_of_offloading(run))
-    for configuration in run.configurations:
-        found = run.findings(configuration["key"])
-        if found is not None and found.machine:
+    for configuration, found in run.judged:
+        if found.machine:
             lines += wrapped(f"{configuration['key']}: the machine: {found.machine}.")
     for configuration in run.configurations:
         happened = _happened(configuration)
@@ -283,8 +282,7 @@ def _happened(configuration: Configuration) -> list[str]:
 
 
 def _last(run: Run) -> Iterator[str]:
-    parts = ((one, run.findings(one["key"])) for one in run.configurations)
-    judged: list[tuple[Configuration, Findings]] = [(c, found) for c, found in parts if found is not None]
+    judged = run.judged
     for configuration, found in judged:
         if len(found.reasons) <= 1:
             yield from wrapped(f"{configuration['key']}: {found.summary}")

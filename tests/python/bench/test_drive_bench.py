@@ -31,7 +31,7 @@ def judged(response: list[float], **changes: Any) -> dict[str, Any]:
     disturbed[2] = True
     rows = (replace(row, quantity="compute"), replace(row, **changes))
     verdict = Verdict(
-        ok=Held.HELD, reasons=(), data={}, rows=rows, tasks=(count,), disturbed=disturbed, status=status,
+        ok=Held.HELD, reasons=(), rows=rows, tasks=(count,), disturbed=disturbed, status=status,
         checks=(), pauses=(), ways=(), summary="", machine="", notes=(),
     )  # fmt: skip
     return drive.part_of(verdict, seen) | {"lost": 0}

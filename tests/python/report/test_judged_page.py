@@ -458,7 +458,7 @@ def test_a_phone_shows_the_whole_system_and_a_large_one_when_asked(run: Run, tmp
 def test_a_record_keeps_the_findings_of_its_judge(run: Run) -> None:
     for configuration in run.configurations:
         found = findings_of(configuration)
-        assert found is not None and found.rows and found.as_data() == configuration["verdict"]
+        assert found is not None and found.rows and found.data == configuration["verdict"]
     (first, *_) = run.configurations
     damaged = {**first, "verdict": {**first["verdict"], "rows": [{"subject": "servo"}]}}
     with pytest.raises(BadInput, match=r"configurations\.local-off\.verdict\.rows\.0\.kind"):
