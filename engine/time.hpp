@@ -42,4 +42,9 @@ using Time = std::int64_t;
     return a / b + (a % b != 0 ? 1 : 0);
 }
 
+// Rounded down; b > 0.
+[[nodiscard]] constexpr Time floor_div(Time a, Time b) {
+    return a / b - (a % b < 0 ? 1 : 0);
+}
+
 }  // namespace consort::engine

@@ -12,11 +12,6 @@ namespace {
 
 constexpr auto all = [](std::size_t) { return true; };
 
-// Rounded down; b > 0.
-Time floor_div(Time a, Time b) {
-    return a / b - (a % b < 0 ? 1 : 0);
-}
-
 // The longest stretch in which the core is never idle, or the common period if the load is 1; nothing if
 // neither fits.
 std::optional<Time> busy_window(const TaskSet& set, bool preemptive, Load used, const Supply& supply,

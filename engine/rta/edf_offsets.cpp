@@ -9,9 +9,9 @@ namespace {
 
 // A busy window that begins at 0, of the jobs that can come in it and have no later deadline than one of
 // them.
-class Window {
+class DeadlineWindow {
   public:
-    Window(const TaskSet& set, const Time* offsets, std::size_t i, const Search& search, Time& steps)
+    DeadlineWindow(const TaskSet& set, const Time* offsets, std::size_t i, const Search& search, Time& steps)
         : set_(set), offsets_(offsets), i_(i), search_(search), steps_(steps), first_(set.n, 0) {}
 
     // The window begins at that moment of the common clock. Jobs at unknown moments may be due up to `before`
@@ -113,7 +113,7 @@ OffsetResponse edf_offset_response(const TaskSet& set, const Time* offsets, std:
         result.verdict = Verdict::too_long;
         return result;
     }
-    Window window(set, offsets, i, search.search, steps);
+    DeadlineWindow window(set, offsets, i, search.search, steps);
     result.jobs.assign(set.n, 0);
     const Time most = longest_window(set, std::vector<bool>(set.n, true), result.blocking, search.search);
     Time last = begins->moments.back() - begins->clock;

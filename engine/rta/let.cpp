@@ -9,11 +9,6 @@ namespace consort::engine {
 
 namespace {
 
-// Rounded down; b > 0.
-Time floor_div(Time a, Time b) {
-    return a / b - (a % b < 0 ? 1 : 0);
-}
-
 // When jobs of the chain's tasks, each by its place in the chain, read and write.
 struct Moments {
     const TaskSet& chain;

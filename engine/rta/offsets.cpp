@@ -8,10 +8,10 @@ namespace consort::engine {
 namespace {
 
 // A busy window that begins at 0, of task i and of those that run before it.
-class Window {
+class OffsetWindow {
   public:
-    Window(const TaskSet& set, const Time* offsets, std::size_t i, const Search& search,
-           const Blocking& blocking, Time& steps)
+    OffsetWindow(const TaskSet& set, const Time* offsets, std::size_t i, const Search& search,
+                 const Blocking& blocking, Time& steps)
         : set_(set), search_(search), blocking_(blocking), steps_(steps) {
         for (std::size_t k = 0; k < set.n; ++k) {
             if (set.interferes(k, i)) {
@@ -254,7 +254,7 @@ OffsetResponse offset_response(const TaskSet& set, const Time* offsets, std::siz
     const Blocking blocking = blocking_of(set, i, search.search.preemptive);
     result.blocking = blocking.length;
     Time steps = search.search.steps;
-    Window window(set, offsets, i, search.search, blocking, steps);
+    OffsetWindow window(set, offsets, i, search.search, blocking, steps);
     std::vector<bool> others(set.n);
     for (std::size_t k = 0; k < set.n; ++k) {
         others[k] = set.interferes(k, i);

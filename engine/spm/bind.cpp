@@ -32,7 +32,7 @@ namespace consort::engine {
 namespace {
 
 using Row = std::vector<Time>;
-using Times = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 std::vector<spm::Task> tasks_of(const std::vector<Row>& rows) {
     std::vector<spm::Task> tasks;
@@ -134,7 +134,7 @@ nb::list bounds(const std::vector<Row>& rows, Time round, Time slot, const std::
     return result;
 }
 
-nb::object many(Times executions, Times periods, Time round, Time slot, const std::string& method,
+nb::object many(Table executions, Table periods, Time round, Time slot, const std::string& method,
                 bool each) {
     const std::size_t sets = executions.shape(0);
     const std::size_t n = executions.shape(1);
