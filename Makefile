@@ -47,9 +47,9 @@ python3:
 setup: packages
 	@tools/setup-python.sh
 
-# The probe needs no engine: it is built beside it.
+# Most of what both acts compile needs no engine, and no package: it is compiled beside them.
 demo: packages
-	@tools/setup-python.sh env PYTHONPATH=python $(PY) tools/demo.py probe
+	@tools/setup-python.sh env PYTHONPATH=python python3 tools/demo.py sources
 	@$(PY) tools/demo.py $(DEMO_SECONDS)
 
 demo-boards: setup

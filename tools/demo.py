@@ -95,20 +95,25 @@ def measured(folder: Path, seconds: float) -> dict[str, Any]:
     return run(system, "--mode", MODE, "--only", ONLY, "--duration", f"{seconds}s", *prepare)
 
 
-def build(what: str) -> None:
-    """Builds what the second act needs: its probe, or its program too. A failure shows in that act."""
+def programs() -> None:
+    """Builds the second act's program and its probe. A failure shows in that act."""
     from consort.base.toolchain.compiler import tool
+    from consort.model import load_system
+    from consort.run.application import build
+    from consort.run.options import Options
 
     with suppress(ConsortError):
         tool("probe")
-        if what == "programs":
-            # Not before the engine is there.
-            from consort.model import load_system
-            from consort.run.application import build as program
-            from consort.run.options import Options
+        system = load_system(ROOT / "examples/drive/system.yaml")
+        build(system, lambda _stage, _share: None, Options(mode=MODE, configurations=(ONLY,)))
 
-            system = load_system(ROOT / "examples/drive/system.yaml")
-            program(system, lambda _stage, _share: None, Options(mode=MODE, configurations=(ONLY,)))
+
+def sources() -> None:
+    """Compiles what both acts need, beside the set-up, which has yet to install what Consort needs."""
+    from consort.base.toolchain.compiler import compile_ahead
+
+    with suppress(ConsortError):
+        compile_ahead(["probe"])
 
 
 def main(seconds: float) -> int:
@@ -156,7 +161,9 @@ def main(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] in ("probe", "programs"):
-        build(sys.argv[1])
+    if sys.argv[1] == "sources":
+        sources()
+    elif sys.argv[1] == "programs":
+        programs()
     else:
         raise SystemExit(main(float(sys.argv[1])))

@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,19 @@ from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, Syst
 from consort.base.owned import temporary_folder
 from consort.base.packages import remote_memory
 from consort.base.toolchain.builds import cpp_tree, digest, kept
-from consort.base.toolchain.compiler import FLAGS, compiled, compiler, include_folders, run_tool, version_of
+from consort.base.toolchain.compiler import (
+    FLAGS,
+    UNITS,
+    VIRTUAL,
+    command_of,
+    compiled,
+    compiler,
+    include_folders,
+    of_units,
+    run_tool,
+    together,
+    version_of,
+)
 from consort.base.waiting import signal_words
 from consort.model import StepReference
 from consort.model.channel import STAND_IN
@@ -146,9 +157,6 @@ def _types(lines: Sequence[str], place: Sequence[str], plan: Plan) -> str:
     return ""
 
 
-# Units that a program is linked with beside its own; in virtual time with more.
-UNITS = ("linux/src/executive.cpp",)
-VIRTUAL = ("linux/src/in_virtual_time.cpp", "virtual/src/machine.cpp", "virtual/src/fiber.cpp")
 # The first finding ends the process, so that it is that of the job that the executive names.
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 # The programs of stand-ins, and the largest channels that they have.
@@ -204,11 +212,11 @@ def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
     around = {unit.parent for unit in units}
     files = sorted({f for folder in (*folders, *around) for f in folder.rglob("*.?pp")})
     key = digest([cxx, version_of(cxx), *flags, *(file.read_bytes() for file in files)])
-    command = [cxx, *flags, *(f"-I{folder}" for folder in folders)]
+    command = command_of(flags)
 
     def make(target: Path, scratch: Path) -> None:
-        with _together() as together:
-            objects = list(together.map(lambda unit: str(build_unit(unit, flags, plan)), units))
+        with together() as pool:
+            objects = list(pool.map(lambda unit: str(build_unit(unit, flags, plan)), units))
         made = run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch)
         _built(made, plan)
 
@@ -222,8 +230,8 @@ def build_program(
 
     It is linked with Consort's own `units`, compiled beside it where they are not cached, and `objects`.
     """
-    with _together() as together:
-        also = list(together.map(lambda one: _entry(one, _key_of_own(one, flags, plan)[0]), units))
+    with together() as pool:
+        also = list(pool.map(lambda one: _entry(one, _key_of_own(one, flags, plan)[0]), units))
     also += [str(o.parent.name) for o in objects]
     with temporary_folder("build") as folder:
         unit = Path(folder) / "application.cpp"
@@ -235,20 +243,15 @@ def build_program(
         unit = target.parents[2] / "application.cpp"
         unit.write_text(source, encoding="utf-8", errors="surrogateescape")
         made = str(scratch / "application.o")
-        with _together() as together:
-            built = [together.submit(build_unit, one, flags, plan) for one in units]
-            own = together.submit(compiled, [*command, "-c", str(unit), "-o", made], scratch)
+        with together() as pool:
+            built = [pool.submit(build_unit, one, flags, plan) for one in units]
+            own = pool.submit(compiled, [*command, "-c", str(unit), "-o", made], scratch)
         _built(own.result(), plan)
         parts = [*(one.result() for one in built), *objects]
         linked = [*command, made, *map(str, parts), "-o", str(target), "-pthread"]
         _built(run_tool(linked, scratch), plan)
 
     return kept("programs", f"{plan.file.stem}-{key}", "application", make)
-
-
-def _together() -> ThreadPoolExecutor:
-    """Threads of compilers: as many at a time as there are processors."""
-    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
 
 def _entry(unit: Path, key: str) -> str:
@@ -273,8 +276,7 @@ _own_keys: dict[tuple[Any, ...], tuple[str, list[str]]] = {}
 
 def _key_of_own(unit: Path, flags: tuple[str, ...], plan: Plan) -> tuple[str, list[str]]:
     """The key (`_key`) of a unit whose text changes only with a file of Consort's own."""
-    # Lines for stacks of calls; all else of -g, a third of the compiler's time, is for the user's own steps.
-    flags = tuple("-g1" if flag == "-g" else flag for flag in flags)
+    flags = of_units(flags)
     folders = (*include_folders(), unit.parent)
     files = frozenset((f, f.stat().st_mtime_ns) for folder in folders for f in folder.rglob("*.?pp"))
     known = (unit, flags, compiler(), *map(os.environ.get, ("CPATH", "CPLUS_INCLUDE_PATH")), files)
@@ -288,8 +290,7 @@ def _key(unit: Path, flags: tuple[str, ...], plan: Plan, also: list[str]) -> tup
 
     The whole text that the compiler sees is the surest key of what a program is made of.
     """
-    cxx = compiler()
-    command = [cxx, *flags, *(f"-I{folder}" for folder in include_folders())]
+    cxx, command = compiler(), command_of(flags)
     seen = finished([*command, "-E", "-P", str(unit)])
     _built(seen, plan)
     return digest([cxx, version_of(cxx), *flags, *also, seen.stdout]), command

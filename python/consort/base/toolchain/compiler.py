@@ -11,10 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks
+from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import cpp_tree, digest, kept
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 
 def compiled(command: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
@@ -25,6 +30,14 @@ def compiled(command: Sequence[str], scratch: Path) -> subprocess.CompletedProce
     done = run_tool(through_ccache(command), scratch)
     failed = done.returncode != 0 and done.stderr.startswith("ccache: error:")
     return run_tool(command, scratch) if failed else done
+
+
+def together() -> ThreadPoolExecutor:
+    """Threads of compilers: as many at a time as there are processors."""
+    # Imported here: most commands compile nothing.
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
 
 def run_tool(command: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
@@ -62,6 +75,17 @@ def through_ccache(command: Sequence[str]) -> list[str]:
 # -ffp-contract=off: a fused multiply-add rounds once instead of twice: outputs would depend on the processor.
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra")
 TOOL_FLAGS = ("-std=c++20", "-O3", "-Wall", "-Wextra")
+# Units of ports/ that a program is linked with beside its own; in virtual time with more.
+UNITS = ("linux/src/executive.cpp",)
+VIRTUAL = ("linux/src/in_virtual_time.cpp", "virtual/src/machine.cpp", "virtual/src/fiber.cpp")
+
+
+def of_units(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags of Consort's own units in a program of these flags.
+
+    Lines for stacks of calls; all else of -g, a third of the compiler's time, is for the user's own steps.
+    """
+    return tuple("-g1" if flag == "-g" else flag for flag in flags)
 
 
 def compiler() -> str:
@@ -83,14 +107,41 @@ def include_folders() -> list[Path]:
     return [tree / "include", *(tree / "ports" / port / "include" for port in ("linux", "virtual"))]
 
 
+def command_of(flags: Sequence[str], *folders: Path) -> list[str]:
+    """The compiler with these flags, which finds Consort's headers and those of `folders`."""
+    return [compiler(), *flags, *(f"-I{folder}" for folder in (*include_folders(), *folders))]
+
+
+def compile_ahead(tools: Sequence[str]) -> None:
+    """Compiles into ccache, where there is one, what programs and these `tools` are made of (a minute).
+
+    It needs the standard library alone, and leaves nothing else: whoever builds them later finds them there.
+    """
+    if shutil.which("ccache") is None:
+        return
+    ports = cpp_tree() / "ports"
+    units = command_of(of_units(FLAGS))
+    commands = [[*units, "-c", str(ports / unit)] for unit in (*VIRTUAL, *UNITS)]
+    own = ports / "linux" / "tools"
+    commands += [[*command_of(TOOL_FLAGS, own), "-c", str(_source_of(tool))] for tool in tools]
+    with temporary_folder("build") as folder, together() as pool:
+        scratch = Path(folder)
+        for number, command in enumerate(commands):
+            pool.submit(compiled, [*command, "-o", str(scratch / f"{number}.o")], scratch)
+
+
 @lru_cache
 def tool(name: str) -> Path:
     """The program `consort-NAME` of ports/linux/tools, built if it is not cached (some seconds).
 
     Raises EnvironmentLacks where it cannot be built.
     """
-    folder = cpp_tree() / "ports" / "linux" / "tools"
-    return own_program(name, folder / f"{name.replace('-', '_')}.cpp", (folder,), TOOL_FLAGS)
+    source = _source_of(name)
+    return own_program(name, source, (source.parent,), TOOL_FLAGS)
+
+
+def _source_of(tool: str) -> Path:
+    return cpp_tree() / "ports" / "linux" / "tools" / f"{tool.replace('-', '_')}.cpp"
 
 
 # The Debian package of a header that a compiler may not find.
@@ -121,11 +172,9 @@ def own_program(
     def make(target: Path, scratch: Path) -> None:
         if sys.stderr.isatty():
             print(f"building consort-{name} (once)", file=sys.stderr)
-        command = [cxx, *flags, *(f"-I{place}" for place in places)]
-        from concurrent.futures import ThreadPoolExecutor  # only where something is built
-
+        command = command_of(flags, *folders)
         objects = {file: str(scratch / f"{file.stem}.o") for file in (source, *more)}
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with together() as pool:
             each = list(
                 pool.map(
                     lambda file: compiled([*command, "-c", str(file), "-o", objects[file]], scratch), objects

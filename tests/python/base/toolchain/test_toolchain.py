@@ -11,7 +11,7 @@ import pytest
 from consort.base.errors import EnvironmentLacks
 from consort.base.toolchain import compiler as toolchain
 from consort.base.toolchain.compiler import FLAGS
-from consort.model import system_from_data
+from consort.model import System, system_from_data
 from consort.run import build
 
 
@@ -37,6 +37,11 @@ def built() -> Path:
     return toolchain.tool("say-it")
 
 
+def system() -> System:
+    task = {"period": "10ms", "wcet": "1ms", "on": "master-0"}
+    return system_from_data({"consort": 1, "platform": "linux-host", "tasks": {"t": task}})
+
+
 def said(program: Path) -> str:
     return subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
 
@@ -46,6 +51,23 @@ def test_program_is_built_once(tree: Path) -> None:
     made = first.stat().st_mtime_ns
     assert first.name == "consort-say-it" and said(first) == "1"
     assert built() == first and first.stat().st_mtime_ns == made
+
+
+def test_what_was_compiled_ahead_is_not_compiled_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCACHE_DIR", str(tree.parent / "ccache"))
+    unit = tree / "ports/linux/src/unit.cpp"
+    unit.parent.mkdir()
+    unit.write_text('#include "answer.hpp"\nint unit() { return answer; }\n')
+    monkeypatch.setattr(toolchain, "UNITS", ("linux/src/unit.cpp",))
+    monkeypatch.setattr(toolchain, "VIRTUAL", ())
+    toolchain.compile_ahead(["say-it"])
+    assert not (tree.parent / "cache").exists()
+    assert said(built()) == "1"
+    build.build_unit(unit, FLAGS, system())
+    printed = subprocess.run(["ccache", "--print-stats"], capture_output=True, text=True, check=True).stdout
+    counts = {name: int(value) for name, value in (line.split("\t") for line in printed.splitlines())}
+    assert counts["cache_miss"] == 2
+    assert counts["direct_cache_hit"] + counts["preprocessed_cache_hit"] == 2
 
 
 def test_changed_header_makes_another_program(tree: Path) -> None:
@@ -80,11 +102,9 @@ def test_a_unit_of_the_executive_is_looked_at_again_when_a_header_changes(
     looked = []
     look = build._key
     monkeypatch.setattr(build, "_key", lambda *unit: looked.append(1) or look(*unit))
-    task = {"period": "10ms", "wcet": "1ms", "on": "master-0"}
-    system = system_from_data({"consort": 1, "platform": "linux-host", "tasks": {"t": task}})
 
     def key() -> str:
-        return build._key_of_own(unit, FLAGS, system)[0]
+        return build._key_of_own(unit, FLAGS, system())[0]
 
     first = key()
     assert key() == first and len(looked) == 1, "the text is seen once"
