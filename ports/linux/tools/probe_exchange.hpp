@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -36,7 +35,7 @@ struct ProbeMessage<8> {
 };
 
 template <std::uint32_t N>
-nlohmann::json probe_exchange(int first, int second, const ProbeOptions& options) {
+JsonObject probe_exchange(int first, int second, const ProbeOptions& options) {
     using Message = ProbeMessage<N>;
     using Box = Mailbox<Message>;
     struct Shared {
@@ -100,19 +99,18 @@ nlohmann::json probe_exchange(int first, int second, const ProbeOptions& options
     };
     const int priority = options.policy == SCHED_FIFO ? options.priority : 0;
     const std::string refusal = run_threads({{first, priority, caller}, {second, priority, answerer}});
-    nlohmann::json result = {{"first", first}, {"second", second}, {"bytes", N}};
+    JsonObject result;
+    result.add("first", first).add("second", second).add("bytes", N);
     if (!refusal.empty()) {
-        result["refused"] = refusal;
-        return result;
+        return result.add("refused", refusal);
     }
     if (lost != 0) {
         throw std::logic_error("a mailbox between two processors lost messages");
     }
-    result["there"] = there.summary(options.interruption_ns);
-    result["back"] = back.summary(options.interruption_ns);
-    result["round_trip"] = round_trip.summary(options.interruption_ns);
-    result["inversions"] = inversions[0] + inversions[1];
-    return result;
+    result.add("there", there.summary(options.interruption_ns));
+    result.add("back", back.summary(options.interruption_ns));
+    result.add("round_trip", round_trip.summary(options.interruption_ns));
+    return result.add("inversions", inversions[0] + inversions[1]);
 }
 
 }  // namespace consort::linux_port

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
@@ -64,19 +63,17 @@ inline std::string measure_signals(int from, int to, const ProbeOptions& options
     return run_threads({{from, priority, ringer}, {to, priority, sleeper}});
 }
 
-inline nlohmann::json probe_signal(int from, int to, const ProbeOptions& options) {
+inline JsonObject probe_signal(int from, int to, const ProbeOptions& options) {
     Series series(options.samples);
     std::uint64_t inversions = 0;
     const std::string refusal = measure_signals(from, to, options, series, inversions);
-    nlohmann::json result = {{"from", from}, {"to", to}};
+    JsonObject result;
+    result.add("from", from).add("to", to);
     if (!refusal.empty()) {
-        result["refused"] = refusal;
-        return result;
+        return result.add("refused", refusal);
     }
     // Nothing is excluded: wake-ups differ by more than an interruption lasts.
-    result["wake"] = series.summary();
-    result["inversions"] = inversions;
-    return result;
+    return result.add("wake", series.summary()).add("inversions", inversions);
 }
 
 }  // namespace consort::linux_port

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "probe_thread.hpp"
@@ -96,9 +95,11 @@ inline std::string measure_dispatch(int cpu, const ProbeOptions& options, Series
     return run_threads({{cpu, options.priority, urgent}, {cpu, options.priority - 1, waker}});
 }
 
-inline nlohmann::json probe_switch(int cpu, const ProbeOptions& options) {
+inline JsonObject probe_switch(int cpu, const ProbeOptions& options) {
+    JsonObject result;
+    result.add("cpu", cpu);
     if (options.policy != SCHED_FIFO) {
-        return {{"cpu", cpu}, {"refused", "a switch is measured between SCHED_FIFO threads"}};
+        return result.add("refused", "a switch is measured between SCHED_FIFO threads");
     }
     Series yields(2 * options.samples);
     Series dispatch(options.samples);
@@ -108,12 +109,11 @@ inline nlohmann::json probe_switch(int cpu, const ProbeOptions& options) {
         refusal = measure_dispatch(cpu, options, dispatch, resume);
     }
     if (!refusal.empty()) {
-        return {{"cpu", cpu}, {"refused", refusal}};
+        return result.add("refused", refusal);
     }
-    return {{"cpu", cpu},
-            {"yield", yields.summary(options.interruption_ns)},
-            {"dispatch", dispatch.summary(options.interruption_ns)},
-            {"resume", resume.summary(options.interruption_ns)}};
+    result.add("yield", yields.summary(options.interruption_ns));
+    result.add("dispatch", dispatch.summary(options.interruption_ns));
+    return result.add("resume", resume.summary(options.interruption_ns));
 }
 
 }  // namespace consort::linux_port

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "consort/linux/disturbance.hpp"
@@ -20,7 +19,7 @@ namespace consort::linux_port {
 
 // Lateness of every wake-up, none excluded: a late one is what is asked for. Wake-ups whose instant had
 // passed while the thread was late are counted as `skipped`.
-inline nlohmann::json probe_wakeup(int cpu, const ProbeOptions& options) {
+inline JsonObject probe_wakeup(int cpu, const ProbeOptions& options) {
     const auto interval = static_cast<std::uint64_t>(options.interval_us * 1e3);
     const auto wakeups =
         std::max<std::size_t>(static_cast<std::size_t>(options.seconds * 1e6 / options.interval_us), 1);
@@ -42,17 +41,13 @@ inline nlohmann::json probe_wakeup(int cpu, const ProbeOptions& options) {
                           }
                       }}});
     if (!refusal.empty()) {
-        return {{"cpu", cpu}, {"refused", refusal}};
+        return JsonObject().add("cpu", cpu).add("refused", refusal);
     }
-    nlohmann::json result = late.summary();
-    result["cpu"] = cpu;
-    result["interval_ns"] = interval;
-    result["skipped"] = skipped;
-    return result;
+    return late.summary().add("cpu", cpu).add("interval_ns", interval).add("skipped", skipped);
 }
 
 // The causes that kept a thread that spins for the whole time from running.
-inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
+inline JsonObject probe_busy(int cpu, const ProbeOptions& options) {
     std::vector<Gap> gaps;
     gaps.reserve(1U << 20U);
     std::uint64_t lasted = 0;
@@ -73,10 +68,10 @@ inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
                           lasted = now - begin;
                       }}});
     if (!refusal.empty()) {
-        return {{"cpu", cpu}, {"refused", refusal}};
+        return JsonObject().add("cpu", cpu).add("refused", refusal);
     }
-    nlohmann::json result = {
-        {"cpu", cpu}, {"lasted", Series::picoseconds(lasted)}, {"threshold_ns", options.gap_ns}};
+    JsonObject result;
+    result.add("cpu", cpu).add("lasted", Series::picoseconds(lasted)).add("threshold_ns", options.gap_ns);
     for (const Event::Cause cause : {Event::stopped, Event::interrupted}) {
         std::uint64_t total = 0;
         std::vector<std::uint64_t> lengths;
@@ -91,8 +86,10 @@ inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
         const std::size_t count = lengths.size();
         const std::uint64_t longest = lengths.empty() ? 0 : lengths.front();
         lengths.resize(std::min(count, options.lengths));
-        result[cause == Event::stopped ? "stopped" : "interrupted"] = {
-            {"n", count}, {"total", Series::picoseconds(total)}, {"longest", longest}, {"lengths", lengths}};
+        JsonObject gaps_of_cause;
+        gaps_of_cause.add("n", count).add("total", Series::picoseconds(total));
+        gaps_of_cause.add("longest", longest).add("lengths", lengths);
+        result.add(cause == Event::stopped ? "stopped" : "interrupted", gaps_of_cause);
     }
     return result;
 }
