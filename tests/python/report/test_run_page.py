@@ -58,6 +58,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             source="made up for a test",
         )
         writer.add_section(
+            "Latencies",
+            columns=[{"name": "access"}]
+            + [
+                {"name": f"window {n} of the memory", "unit": "ns", "provenance": "simulated"}
+                for n in range(6)
+            ],
+            rows=[["row buffer hit", *range(1_000, 7_000, 1_000)]],
+        )
+        goal = {"name": "longest_response_of_all_jobs_us", "value": 1.5, "unit": "µs", "sense": "<="}
+        writer.add_goals([{**goal, "limit": 100.0, "met": True, "provenance": "measured"}])
+        writer.add_section(
             "Throughput",
             "figure",
             x={"label": "size", "unit": "byte", "log": True},
@@ -121,7 +132,10 @@ def test_ids_are_unique_and_links_lead_somewhere(page: str) -> None:
 
 def test_published_stands_beside_measured(run: Run, page: str) -> None:
     measured = run.configuration("offloaded-off")["summary"]["response"]["max"]
-    assert f"<td>21.250</td><td>{measured / 1e3:.3f}</td><td>{measured / 21250:.2f}</td>" in page
+    cells = [line for line in page.splitlines() if 'data-is="this run / published"' in line]
+    assert [re.sub(r"<[^>]*>", " ", line).split()[3:6] for line in cells] == [
+        ["21.250", f"{measured / 1e3:.3f}", f"{measured / 21250:.2f}"]
+    ]
     loopback = page[page.index("<h2>Loopback</h2>") : page.index("<h2>Throughput</h2>")]
     assert 'paper [µs]<small><span class="chip published">published</span>' in loopback
     assert "<td>12\u202f346</td><td>–</td>" in loopback
@@ -260,6 +274,26 @@ def test_a_browser_shows_it_without_complaint(run: Run, tmp_path: Path) -> None:
     assert pixels.shape[:2] == (2400, 1200)
     # Something is drawn down to the bottom, in more than the colours of text and paper.
     assert len(np.unique((pixels[1200:, :, :3] * 255).astype(np.uint32) @ [65536, 256, 1])) > 50
+
+
+@pytest.mark.browser
+def test_a_phone_moves_no_table(page: str, tmp_path: Path) -> None:
+    """Nothing is wider than the window, and each figure says what it is, as no head is there."""
+    from test_judged_page import in_a_window
+
+    tables = "[...page.querySelectorAll('.scroll')]"
+    wider = f"{tables}.filter(t=>t.scrollWidth>t.clientWidth).length"
+    cells = "[...page.querySelectorAll('td')].filter(c=>c.previousElementSibling)"
+    nameless = f"{cells}.filter(c=>!c.dataset.is).length"
+    measures = f"[page.documentElement.scrollWidth,{tables}.length,{wider},{nameless}].join()"
+    width, count, over, bare = in_a_window(page, 390, measures, tmp_path)
+    assert width <= 390 and count >= 13 and over == 0
+    assert bare == 4, "two rows of three columns stay a table"
+    for table in re.findall(r'<table class="stack">.*?</table>', page, re.S):
+        heads = re.findall(r"<th\b[^>]*>(.*?)(?:<small>.*?)?</th>", table)
+        for row in re.findall(r"<tr><td.*?</tr>", table, re.S):
+            shown = [name.split(", ")[0] for name in re.findall(r'data-is="([^"]*)"', row)]
+            assert shown == heads[-len(shown) :]
 
 
 @pytest.mark.browser
