@@ -18,7 +18,6 @@ from consort.base.waiting import Progress, Standstill, signal_words, silent
 from consort.judge import Expected
 from consort.model.channel import STAND_IN
 from consort.plan import Plan
-from consort.record.ran import STATUS
 from consort.record.raw import MANIFEST, RawTable, TableSpec, table_entry
 from consort.record.sections import numbered
 from consort.record.tables import file_name
@@ -78,7 +77,8 @@ def output_dtype(layout: Mapping[str, Any]) -> np.dtype[Any]:
 def join_workers(raw: Path, tasks: int) -> None:
     """Fills in when a worker took up and answered each job, from the tables `served-<task>`.
 
-    A worker knows a job by the number of its request, which counts the jobs that its master began.
+    A worker knows a job by the number of its request, which counts the jobs that its master began to offload:
+    not those of modes in which the core of the task computes itself.
     """
     manifest = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
     tables = {table["name"]: table for table in manifest["tables"]}
@@ -90,7 +90,8 @@ def join_workers(raw: Path, tasks: int) -> None:
         if spec is None or not spec["rows"]:
             continue
         served = np.fromfile(raw / spec["file"], dtype=table_dtype(spec))
-        began = np.flatnonzero((jobs["task"] == task) & ((jobs["status"] & STATUS["unserved"]) == 0))
+        # The end of each has a time, whether it was answered or given up.
+        began = np.flatnonzero((jobs["task"] == task) & (jobs["received"] != 0))
         at = served["sequence"].astype(np.int64) - 1
         known = (at >= 0) & (at < began.size)
         rows = began[at[known]]

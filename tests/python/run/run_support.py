@@ -39,6 +39,7 @@ WRONG, SKIPPED = STATUS["output_errors"], STATUS["unserved"]
 # A busy machine's effect on a run, in the words of the verdict: it comes late, and nothing else.
 LATE = re.compile(
     r"missed their deadline|the machine disturbed|took more CPU time than the WCET|above its bound|"
+    r"took longer than deadline and bound allow|"
     r"above its agreement|took up to .* allowed|no \w+ was seen whole|longer than its WCET|of a period late|"
     r"this machine cannot show"
 )

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
-from consort.record.ran import EVENTS
+from consort.record.ran import EVENTS, STATUS
 from consort.run import Options, prepare
 from effort import PATIENCE, wait_for
 from modes_support import RanModes, described, left_over, misplaced, playing, ran_modes, resting, value_of
@@ -42,6 +42,11 @@ def checked(found: RanModes, requests: Sequence[tuple[int, str]] = ()) -> None:
         for one, stay in zip(expected, found.stays, strict=False):
             assert stay.requested is not None and abs(stay.requested - one.requested) <= 4
     jobs = np.array(found.raw.tables["jobs"].rows)
+    offloaded, answered = jobs["received"] != 0, (jobs["status"] & STATUS["deadline_misses"]) == 0
+    assert (jobs["worker_receive"][~offloaded] == 0).all(), "no worker knows of a job that its core computes"
+    served = jobs[offloaded & answered & (jobs["worker_receive"] != 0)]
+    for earlier, later in pairwise(("sent", "worker_receive", "received")):
+        assert (served[earlier] <= served[later]).all(), f"{later} before {earlier}"
     for stay in found.stays[:-1]:
         inside = (jobs["release"] >= stay.begin) & (jobs["release"] < stay.end)
         assert (jobs["finish"][inside] <= stay.idle).all(), "no job of a mode is left when it is idle"
