@@ -54,6 +54,7 @@ CHIP = """
 consort: 1
 name: chip
 processors: {small: {isa: other}}
+dmas: {dma: {setup: 1us, rate: 100MB/s, assumed: for this test}}
 cores:
   m: {processor: small, count: 2, assumed: none, context_switch: 0ns, timer_lateness: 0ns}
   w: {processor: small, count: 1, assumed: none, context_switch: 0ns, timer_lateness: 0ns}
