@@ -95,7 +95,11 @@ def _written(
         # A block is there when its job's interval ends; a job that a block releases may be due by its jitter
         # earlier.
         early = task.jitter_ps if releasing(plan, writer) is not None else 0
-        return Blocks(apart, periodic, max(due - early, 0) + task.deadline_ps, due + task.deadline_ps)
+        least = due - early
+        # The first is due no earlier than its block's writer was, nor are others that are as far apart.
+        if task.period_ps >= apart:
+            least = max(least, 0)
+        return Blocks(apart, periodic, least + task.deadline_ps, due + task.deadline_ps)
     return Blocks(apart, periodic, due + shortest(plan, writer), due + response)
 
 

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "simulate"))
 import small
 
 QUEUE = {"kind": "queue", "capacity": 64, "size": "64B", "memory": "free"}
+LET = {"kind": "sporadic", "size": "64B", "memory": "free", "communication": "let"}
 US = 10**6
 
 
@@ -32,8 +33,9 @@ def line(*tasks: dict[str, Any], **more: Any) -> Any:
             made |= {"arrival": f"c{i}", "reads": [f"c{i}"]}
         if i + 1 < len(tasks):
             made["writes"] = [f"c{i + 1}"]
-    channels = {f"c{i}": QUEUE for i in range(1, len(tasks))}
-    chains = {"all": {"path": [f"t{i}" for i in range(len(tasks))]}}
+    let_into = more.pop("let_into", None)
+    channels = {f"c{i}": LET if i == let_into else QUEUE for i in range(1, len(tasks))}
+    chains = {} if let_into else {"all": {"path": [f"t{i}" for i in range(len(tasks))]}}
     return small.system(described | more.pop("others", {}), channels=channels, chains=chains, **more)
 
 
@@ -71,6 +73,21 @@ def test_a_block_that_may_come_early_leaves_no_bound_and_the_remedy_is_said(wron
     assert bound_of(system, "reaction time") is None
     notes = next(b for b in analyze_system(system) if b.task == "t1").notes
     assert any(remedy in note for note in notes)
+
+
+def test_jobs_closer_than_the_blocks_that_release_them_are_due_before_these_were_due():
+    """Their intervals end that much earlier: the blocks that they write then come as early."""
+    system = line(
+        {"period": 40, "wcet": 1},
+        {"min_interarrival": 40, "jitter": 4, "wcet": 1, "deadline": 40},
+        {"min_interarrival": 37, "jitter": 7, "wcet": 1, "deadline": 37},
+        {"min_interarrival": 40, "wcet": 1},
+        let_into=3,
+    )
+    notes = next(b for b in analyze_system(system) if b.task == "t3").notes
+    assert any("differs by 7us: write 'jitter: 7us' or more" in note for note in notes)
+    run = simulate(prepare(system), 1000 * US, choice="edges", trace=True)
+    assert run.figures["t3"].early > 0
 
 
 def test_a_bcet_that_nobody_gave_is_none():
