@@ -58,7 +58,7 @@ def _arriving(
         assert channel is not None
         let = channel.communication == "let"
         if link_of(plan, channel) is not None:
-            found[task] = Arriving(channel.writer, let, None, "they come over a link")
+            found[task] = Arriving(channel.writer, let, None, f"blocks of {channel.name} come over a link")
             return found[task]
         blocks = _written(plan, bounds, channel.writer, let, found, (*before, task))
         if isinstance(blocks, str):
@@ -114,9 +114,13 @@ def _early(plan: Plan, task: str, channel: str, blocks: Blocks) -> str:
     if given.period_ps > blocks.apart:
         apart = in_words(blocks.apart)
         return f"{channel} has a block each {apart}: write 'min_interarrival: {apart}' or less"
-    if given.jitter_ps < blocks.most - blocks.least:
+    # An automatic one is as large as they need, by the analysis that finds it.
+    if given.auto_jitter is None and given.jitter_ps < blocks.most - blocks.least:
         spread = in_words(blocks.most - blocks.least)
-        return f"how late they come in {channel} differs by {spread}: write 'jitter: {spread}' or more"
+        return (
+            f"how late they come in {channel} differs by {spread}: write 'jitter: {spread}' or more, or"
+            " 'jitter: auto'"
+        )
     for steps, distance in enumerate(given.min_distances_ps, 1):
         apart_by = max(0, steps * blocks.apart - (blocks.most - blocks.least))
         if distance > apart_by:

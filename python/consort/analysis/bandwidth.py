@@ -210,14 +210,12 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
         task = plan.tasks[name]
         if task.accesses is None:
             raise MissingFigure(f"tasks.{name}.accesses", f"how often a job of {name} accesses memory")
-        wcet = figures.wcet(name)
+        wcet, jitter = figures.wcet(name), figures.jitter(name)
         source = task.accesses_from
         kind, text = (UNSOURCED, "") if source is None else (source.kind, source.source)
-        used += [wcet.used, (Used(f"tasks.{name}.accesses", str(task.accesses), kind, text),)]
+        used += [wcet.used, jitter.used, (Used(f"tasks.{name}.accesses", str(task.accesses), kind, text),)]
         tasks.append(
-            Regulated(
-                name, wcet.ps, task.accesses, task.period_ps, task.deadline_ps, task.jitter_ps + late.ps
-            )
+            Regulated(name, wcet.ps, task.accesses, task.period_ps, task.deadline_ps, jitter.ps + late.ps)
         )
     rests = joined(*used)
     bounds = regulated(tasks, own, list(budgets.values()), context_switch=switch.ps, core=core)

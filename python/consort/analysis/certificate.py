@@ -15,7 +15,7 @@ from pathlib import Path
 
 from consort.analysis.figures import Figures, NotAnalysable
 from consort.analysis.result import Bound
-from consort.analysis.system import master_of
+from consort.analysis.system import master_of, with_jitters
 from consort.analysis.unitask import UniTask
 from consort.base.children import finished
 from consort.base.errors import EnvironmentLacks, SystemFails
@@ -90,6 +90,7 @@ class _Charged:
 
 def certificate_of(plan: Plan, bounds: Sequence[Bound]) -> Certificate:
     """A certificate of the bounds that the theorem covers, as they were found, for every core."""
+    plan = with_jitters(plan)
     made = Certificate()
     known = {bound.task: bound for bound in bounds if bound.task in plan.tasks}
     figures, uncovered = Figures(plan), lacking_on(plan, CERTIFICATE)

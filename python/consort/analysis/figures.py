@@ -35,6 +35,9 @@ REMEDIES = (
     (r"", "write {}, from a data sheet or a measurement"),
 )
 
+# The source of a jitter that is not given.
+FOUND_BY = "docs/explanation/analyses.md, theorem 27"
+
 
 def remedy_of(place: str) -> str:
     """How to get the figure of a place, with {} for its name."""
@@ -42,7 +45,12 @@ def remedy_of(place: str) -> str:
 
 
 class NotAnalysable(ValueError):
-    """An error: the description lacks something that the analysis needs; the text says what."""
+    """An error: the description lacks something that the analysis needs; the text says what.
+
+    `missing`: places of figures that nobody gave, if it is for want of these.
+    """
+
+    missing: tuple[str, ...] = ()
 
 
 def check_together(plan: Plan, core: str) -> None:
@@ -63,6 +71,7 @@ class MissingFigure(NotAnalysable):
         some = ", ".join(choices)
         remedy = f"{remedy} ({some})" if some else f"{remedy}; or write it with 'assumed:' and why"
         super().__init__(f"no figure for {what} ({place}): {remedy}")
+        self.missing = (place,)
         self.place, self.unplaced = place, f"no figure for {what}: {remedy}"
 
 
@@ -127,6 +136,22 @@ class Figures:
             if place in self._known:
                 return self.time(place)
         return self._lack(here, f"the execution time of {task}, {planned.execution} on {processor}")
+
+    def jitter(self, task: str) -> Cost:
+        """How much later than its time a release of the task may come, without its core's lateness."""
+        planned = self.plan.tasks[task]
+        auto = planned.auto_jitter
+        if auto is None:
+            return Cost(planned.jitter_ps, ())
+        if auto.found:
+            value = Duration.spelled(planned.jitter_ps)
+            return Cost(planned.jitter_ps, (Used(f"tasks.{task}.jitter", value, "bound", FOUND_BY),))
+        if self.lacking is not None:
+            self.lacking.extend(auto.missing)
+            return NOTHING
+        error = NotAnalysable(f"the jitter of {task} has no bound: {auto.why or 'nobody has looked'}")
+        error.missing = auto.missing
+        raise error
 
     def context_switch(self, core: str) -> Cost:
         """The cost of a core's switch from one task to another."""

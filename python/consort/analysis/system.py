@@ -12,7 +12,8 @@ from consort.analysis.backlog import Arriving, Behind, arriving, behind, latenes
 from consort.analysis.bandwidth import regulated_core
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import Delivery, channel_bounds, deliveries, delivery_between, holds
-from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, check_together
+from consort.analysis.figures import Figures, NotAnalysable, check_together
+from consort.analysis.jitters import settled
 from consort.analysis.offload import (
     Master,
     MasterPolicy,
@@ -60,6 +61,7 @@ def analyze_system(
         waiting = arguments.one_of("waiting", waiting, get_args(Wait))
     if serving is not None:
         serving = arguments.one_of("serving", serving, get_args(Service))
+    plan = with_jitters(plan, waiting=waiting, serving=serving)
     tasks = response_times(plan, waiting=waiting, serving=serving)
     by_name = {bound.task: bound for bound in tasks}
     carried = deliveries(plan, by_name)
@@ -69,8 +71,14 @@ def analyze_system(
     return Bounds([*tasks, *chains, *channel_bounds(plan, by_name, carried)])
 
 
+def with_jitters(plan: Plan, *, waiting: Wait | None = None, serving: Service | None = None) -> Plan:
+    """The plan with a number for each `jitter: auto`, or why there is none; by the same bounds as
+    `analyze_system`."""
+    return settled(plan, lambda made: response_times(made, waiting=waiting, serving=serving))
+
+
 def _with_arrivals(bound: Bound, by: Arriving | None) -> Bound:
-    if by is None or not by.why:
+    if by is None or not by.why or bound.response is None:
         return bound
     note = f"counted from when a block may release it; that none comes earlier is not shown: {by.why}"
     return replace(bound, notes=(*bound.notes, note))
@@ -170,7 +178,7 @@ def _none(plan: Plan, names: Iterable[str], reason: NotAnalysable) -> list[Bound
             source=NOT_ANALYSED,
             notes=(str(reason),),
             core=plan.tasks[name].core,
-            missing=(reason.place,) if isinstance(reason, MissingFigure) else (),
+            missing=reason.missing,
         )
         for name in names
     ]
@@ -203,8 +211,8 @@ def master_of(
         task = plan.tasks[name]
         suspension = task.self_suspension_ps or 0
         remote = None
-        wcet = figures.wcet(name)
-        used.append(wcet.used)
+        wcet, jitter = figures.wcet(name), figures.jitter(name)
+        used += [wcet.used, jitter.used]
         execution = wcet.ps
         if task.worker is not None:
             costs = offload_costs(figures, name, sleeps=waits == "sleep")
@@ -234,7 +242,7 @@ def master_of(
                 execution,
                 task.period_ps,
                 task.deadline_ps,
-                jitter=task.jitter_ps + late.ps,
+                jitter=jitter.ps + late.ps,
                 # It may have been preempted before it comes to block.
                 blocking=sum(one.length + (reload.ps if sets is None else max(sets.own)) for one in blocking),
                 level=task.rank,

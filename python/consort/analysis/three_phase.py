@@ -228,6 +228,8 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
         task = plan.tasks[name]
         wcet = figures.wcet(name)
         used.append(wcet.used)
+        jitter = figures.jitter(name)
+        used.append(jitter.used)
         operations = moved(plan, name) if arbitration == "round-robin" else None
         load, unload = operations or (0, 0)
         tasks.append(
@@ -236,7 +238,7 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
                 wcet.ps + 2 * switch.ps,
                 task.period_ps,
                 task.deadline_ps,
-                jitter=task.jitter_ps + late.ps,
+                jitter=jitter.ps + late.ps,
                 load=load,
                 unload=unload,
             )

@@ -43,11 +43,12 @@ def command(
 ) -> None:
     from rich.console import Console
 
+    from consort.analysis.system import with_jitters
     from consort.board.placement import plan_for
     from consort.model import load_system
     from consort.plan.show import WIDTH, show
 
-    made = plan_for(load_system(file, on), target, mode=mode, stand_ins=stand_ins)
+    made = with_jitters(plan_for(load_system(file, on), target, mode=mode, stand_ins=stand_ins))
     if as_json:
         print_json(made.to_json())
         return

@@ -189,9 +189,8 @@ def jobs_of(system: System, core: str, report: Report) -> tuple[list[Job], int]:
         assert wcet is not None and bcet is not None
         for index, arrival in enumerate(range(task.offset.value, window, task.interval.value)):
             deadline = arrival + task.deadline.value
-            numbers.append(
-                (place + 1, index, arrival, arrival + task.jitter.value, bcet.value, wcet.value, deadline)
-            )
+            latest = arrival + task.jitter_time.value
+            numbers.append((place + 1, index, arrival, latest, bcet.value, wcet.value, deadline))
     unit = reduce(gcd, (value for job in numbers for value in job[2:])) or 1
     jobs = []
     for task_id, index, *times in sorted(numbers, key=lambda job: (job[2], job[0])):

@@ -162,12 +162,12 @@ def _event(system: System, name: str, report: Report) -> str:
     task = system.tasks[name]
     interval = _time(name, task.interval, report)
     if task.sporadic:
-        if task.jitter.value:
+        if task.has_jitter:
             report.leave("jitter", name, "a sporadic event of MAST has none")
         return f'Type => Sporadic, Name => "{_name(name)}.in", Min_Interarrival => {interval}'
     values = [f'Type => Periodic, Name => "{_name(name)}.in"', f"Period => {interval}"]
-    if task.jitter.value:
-        values.append(f"Max_Jitter => {_time(name, task.jitter, report)}")
+    if task.has_jitter:
+        values.append(f"Max_Jitter => {_time(name, task.jitter_time, report)}")
     if task.offset.value:
         values.append(f"Phase => {_time(name, task.offset, report)}")
     return ", ".join(values)

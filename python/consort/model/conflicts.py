@@ -163,7 +163,7 @@ def _edf_with_sections(core: OnCore) -> Iterator[Use]:
 
 def _with_jitter(core: OnCore) -> Iterator[Use]:
     on = {name: task for name, task in core.tasks.items() if task.on == core.name}
-    return core.where("jitter", on, lambda task: task.jitter.value)
+    return core.where("jitter", on, lambda task: task.has_jitter)
 
 
 def _released(core: OnCore) -> Iterator[Use]:

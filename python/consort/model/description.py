@@ -33,7 +33,7 @@ from consort.model.quantities import Duration
 from consort.model.reading import read_document
 from consort.model.sharing import Accelerator, Resource, Scheduling
 from consort.model.sources import StepReference, SystemDevice
-from consort.model.task import Task
+from consort.model.task import AUTO, Task
 
 # The scheduling of cores that nothing is said of.
 _DEFAULT = Scheduling()
@@ -425,6 +425,9 @@ class System(Sourced):
                     task[key] = self._kept(task[key], data["channels"])
             if task.get("arrival") not in (None, *data["channels"]):
                 del task["arrival"]
+                if task.get("jitter") == AUTO:
+                    # No block comes, and none comes late.
+                    del task["jitter"]
         used = {
             name.partition(".")[0]
             for task in tasks.values()

@@ -12,7 +12,7 @@ from consort.model.document import Location, Problems, View
 from consort.model.exclusions import excluded
 from consort.model.figures import MOST_DISTANCES, kept_without_jitter
 from consort.model.quantities import Duration
-from consort.model.task import Task
+from consort.model.task import AUTO, Task
 
 
 def distances_fit(view: View, system: System) -> Problems:
@@ -57,7 +57,7 @@ def _in_order(view: View, name: str, task: Task) -> Problems:
 def _beside_the_period(view: View, name: str, task: Task, place: Location) -> Problems:
     """Checks that the distances act: a release may come closer without them, and as close as they say."""
     period, apart = task.period, task.min_interarrival
-    late = task.jitter.value > 0
+    late = task.has_jitter
     distances = [distance.value for distance in task.distances]
     key = place[-1]
     if period is not None and not late:
@@ -89,6 +89,9 @@ def arrivals_fit(view: View, system: System) -> Problems:
     for name, task in system.tasks.items():
         here: Location = ("tasks", name, "arrival")
         channel = task.arrival
+        if task.jitter == AUTO and (why := _never_late(system, writers, channel)):
+            text = f"'auto' is how late the blocks of another task may come, and {why}; write a time"
+            yield from view.say(("tasks", name, "jitter"), text)
         if channel is None:
             continue
         read = [one for one, ends in readers.items() if name in ends]
@@ -104,6 +107,14 @@ def arrivals_fit(view: View, system: System) -> Problems:
             text = f"{' and '.join(map(repr, ring))} release one another, so that no job ever comes; write"
             text += " 'period' for one of them"
             yield from view.say(here, text)
+
+
+def _never_late(system: System, writers: Ends, channel: str | None) -> str:
+    """Why no analysis finds how late the blocks come that release a task; empty if it may."""
+    if channel is None:
+        return "none release this task"
+    devices = [writer for writer in writers.get(channel, ()) if writer not in system.tasks]
+    return f"those of {channel!r} are of the device {devices[0]!r}" if devices else ""
 
 
 def _ring(system: System, writers: Ends, task: str) -> list[str]:

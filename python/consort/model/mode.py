@@ -19,6 +19,7 @@ from consort.model.channel import (
 from consort.model.document import Location
 from consort.model.figures import Time
 from consort.model.quantities import Duration
+from consort.model.task import AUTO, Jitter
 
 
 class Override(Described):
@@ -28,7 +29,7 @@ class Override(Described):
     min_interarrival: Duration | None = Field(default=None, description="As in the task.")
     deadline: Duration | None = Field(default=None, description="As in the task.")
     offset: Duration | None = Field(default=None, description="As in the task.")
-    jitter: Duration | None = Field(default=None, description="As in the task.")
+    jitter: Jitter | None = Field(default=None, description="As in the task.")
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
         default=None, description="As in the task."
     )
@@ -178,6 +179,8 @@ def overridden(task: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         gone |= {"offset"}
     if "period" in changes:
         gone |= {"arrival"}
+        if task.get("jitter") == AUTO:
+            gone |= {"jitter"}
     if changes.get("execution") in ("offloaded", "three-phase"):
         gone |= {"preemption_threshold"}
     if changes.get("execution") in ("local", "three-phase"):

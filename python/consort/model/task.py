@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Strict, Tag
 from pydantic_core import PydanticCustomError
@@ -70,6 +70,27 @@ Bindings = Annotated[
     Annotated[tuple[NonEmpty, ...], Strict(False), Tag("<list>")]
     | Annotated[dict[Member, NonEmpty], Tag("<members>")],
     Discriminator(_binding_form),
+]
+
+
+AUTO: Final = "auto"
+
+
+def _jitter(value: Any) -> Duration | Literal["auto"]:
+    if value == AUTO:
+        return AUTO
+    try:
+        return Duration.from_yaml(value)
+    except WrongValue as error:
+        # A word that is no number may have meant it.
+        text = f"{error}; or {AUTO}" if str(value)[:1].isalpha() else str(error)
+        raise PydanticCustomError("consort_value", "{text}", {"text": text}) from None
+
+
+Jitter = Annotated[
+    Duration | Literal["auto"],
+    PlainValidator(_jitter, json_schema_input_type=Duration | Literal["auto"]),
+    PlainSerializer(str, return_type=str),
 ]
 
 
@@ -159,8 +180,10 @@ class Task(Sourced):
     offset: Duration = Field(
         default=Duration(0), description="From the start of the system to the first release."
     )
-    jitter: Duration = Field(
-        default=Duration(0), description="How much later than its time a release may come."
+    jitter: Jitter = Field(
+        default=Duration(0),
+        description="How much later than its time a release may come. auto: as late as the blocks of"
+        " 'arrival' may come, by the analysis.",
     )
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
         default=None,
@@ -289,7 +312,7 @@ class Task(Sourced):
         """The least time from a release to the next, the one after that, …, jitter included."""
         if self.burst is None:
             return self.min_distances
-        apart = 1 if self.jitter.value else self.interval.value
+        apart = 1 if self.has_jitter else self.interval.value
         longest = self.burst.within
         inside = (Duration(min(steps * apart, longest.value)) for steps in range(1, self.burst.count))
         return (*inside, longest)
@@ -316,6 +339,15 @@ class Task(Sourced):
     @property
     def sporadic(self) -> bool:
         return self.period is None
+
+    @property
+    def has_jitter(self) -> bool:
+        return self.jitter == AUTO or self.jitter_time.value > 0
+
+    @property
+    def jitter_time(self) -> Duration:
+        assert isinstance(self.jitter, Duration), "who reads it has no auto, or has put numbers in its place"
+        return self.jitter
 
     @property
     def gives_up_its_core(self) -> bool:

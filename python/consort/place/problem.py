@@ -14,7 +14,7 @@ from consort.model.channel import Execution, Policy
 from consort.model.figures import EnergyByExecution, TimeByExecution
 from consort.model.platform import Core
 from consort.place.settings import Choose, Setting, settings_of, suits
-from consort.place.thresholds import refuse_thresholds
+from consort.place.thresholds import refuse_auto_jitter, refuse_thresholds
 
 # The keys of a task, and of what differs for it in a mode, that say where it runs.
 PLACING = ("on", "execution", "master")
@@ -245,6 +245,7 @@ def problem_of(
             field="accelerators",
         )
     refuse_thresholds(system)
+    refuse_auto_jitter(system)
     changes = system.mode_changes
     views = (None, *system.modes) if changes is None else tuple(changes.entered())
     systems = systems_of(system, views)

@@ -16,6 +16,7 @@ from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.base.errors import BadInput
 from consort.model import System
 from consort.model.conflicts import may_have
+from consort.model.task import AUTO
 from consort.plan import Plan, plan
 from consort.plan.types import PlannedSupply
 
@@ -59,6 +60,7 @@ def choose_thresholds(system: System) -> Thresholds:
     if system.modes:
         text = "thresholds are chosen of a system without modes; a mode may override them by hand"
         raise BadInput(text, file=system.file, field="modes")
+    refuse_auto_jitter(system)
     changes: dict[str, dict[str, object]] = {
         name: {KEY: None} for name, t in system.tasks.items() if t.preemption_threshold is not None
     }
@@ -92,6 +94,18 @@ def choose_thresholds(system: System) -> Thresholds:
         stacks.append(CoreStack(core, *(stack_of(sizes, one) for one in (own, were, limits))))
     made = system.changed(changes)
     return Thresholds(None, made, tuple(stacks), found_before, tuple(analyze_system(made)))
+
+
+def refuse_auto_jitter(system: System) -> None:
+    """`BadInput` where a jitter follows from what is to be chosen."""
+    for name, task in system.tasks.items():
+        if task.jitter == AUTO:
+            raise BadInput(
+                "how late its blocks come follows from what is chosen here; write a time, the most that is"
+                " allowed",
+                file=system.file,
+                field=f"tasks.{name}.jitter",
+            )
 
 
 def refuse_thresholds(system: System) -> None:

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from consort.model.quantities import Duration, Energy, Size
+from consort.model.task import AUTO
 from consort.plan import data_flow
 from consort.plan.data_flow import about, line, listing, table_of, time_text
 from consort.plan.sharing import PlannedAccelerator
@@ -184,6 +185,12 @@ def _is_master(plan: Plan, core: PlannedCore) -> bool:
     return any(task.worker is not None or task.requests for task in tasks)
 
 
+def _jitter(task: PlannedTask) -> str:
+    if task.auto_jitter is not None and not task.auto_jitter.found:
+        return AUTO
+    return time_text(task.jitter_ps) if task.jitter_ps else "-"
+
+
 def _dispatch(plan: Plan, core: PlannedCore) -> Iterator[RenderableType]:
     doing = "releases" if core.tasks else "computes for its masters"
     names = core.tasks or core.serves
@@ -206,7 +213,7 @@ def _dispatch(plan: Plan, core: PlannedCore) -> Iterator[RenderableType]:
             str(task.rank if core.tasks else task.worker_rank),
             f"≥ {time_text(task.period_ps)}" if task.sporadic else time_text(task.period_ps),
             "-" if task.sporadic else time_text(task.offset_ps),
-            time_text(task.jitter_ps) if task.jitter_ps else "-",
+            _jitter(task),
             time_text(task.deadline_ps),
             _execution(task),
             task.execution if core.tasks else f"for {task.core}",

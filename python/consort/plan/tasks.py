@@ -9,6 +9,7 @@ from consort.model import Duration, System, Task
 from consort.model.channel import STAND_IN, Communication, TimeBase
 from consort.model.figures import Figure
 from consort.model.sharing import Bandwidth, Cache, RemoteState, Supply
+from consort.model.task import AUTO
 from consort.plan.channels import channel_communication
 from consort.plan.sharing import (
     PlannedBandwidth,
@@ -19,6 +20,7 @@ from consort.plan.sharing import (
     requests_of,
 )
 from consort.plan.types import (
+    AutoJitter,
     Binding,
     CorePolicy,
     PlannedCore,
@@ -135,7 +137,7 @@ def _task(
         arrival=task.arrival,
         period_ps=task.interval.picoseconds,
         offset_ps=task.offset.picoseconds,
-        jitter_ps=task.jitter.picoseconds,
+        jitter_ps=0 if task.jitter == AUTO else task.jitter_time.picoseconds,
         min_distances_ps=tuple(distance.picoseconds for distance in task.distances),
         comes_in_bursts=task.burst is not None,
         deadline_ps=task.deadline.picoseconds,
@@ -170,6 +172,7 @@ def _task(
         remote_state=None if task.remote_state is None else _remote_state(system, task.remote_state),
         has_offset=task.has_offset,
         has_bcet=task.bcet is not None,
+        auto_jitter=AutoJitter() if task.jitter == AUTO else None,
         accesses_from=None if task.accesses is None else task.accesses.provenance,
         cache_sets_from=None if task.cache_sets is None else task.cache_sets.provenance,
     )

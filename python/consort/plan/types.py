@@ -168,6 +168,18 @@ class PlannedFootprint:
 
 
 @dataclass(frozen=True)
+class AutoJitter:
+    """A jitter that the analysis finds (consort.analysis.jitters)."""
+
+    found: bool = False
+    """True if the plan has its number."""
+    why: str = ""
+    """Why it has none, where the analysis has looked."""
+    missing: tuple[str, ...] = ()
+    """Places of the figures for want of which it has none."""
+
+
+@dataclass(frozen=True)
 class PlannedTask:
     """A task of a plan: its releases, its place, and the use of its data."""
 
@@ -190,6 +202,7 @@ class PlannedTask:
     """Or the shortest time between releases."""
     offset_ps: int
     jitter_ps: int
+    """0 also where it is to be found, and is not yet."""
     min_distances_ps: tuple[int, ...]
     """From a release to the next, the one after that, …, at least, jitter included."""
     deadline_ps: int
@@ -235,6 +248,7 @@ class PlannedTask:
     """True if the description states when the first job is due: 0 is such a moment, too."""
     has_bcet: bool = field(default=False, metadata=UNWRITTEN)
     """True if the description states the least execution time."""
+    auto_jitter: AutoJitter | None = field(default=None, metadata=UNWRITTEN)
     accesses_from: Provenance | None = field(default=None, metadata=UNWRITTEN)
     cache_sets_from: Provenance | None = field(default=None, metadata=UNWRITTEN)
 

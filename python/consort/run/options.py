@@ -9,6 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
+from consort.analysis.jitters import without_number
+from consort.analysis.system import with_jitters
 from consort.base.environment import usable_cpus
 from consort.base.errors import BadInput, EnvironmentLacks, nearest
 from consort.base.packages import OPTION, Server
@@ -17,6 +19,7 @@ from consort.model import BadDescription, Configuration, System
 from consort.model.quantities import Duration
 from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
 from consort.plan.channels import links_of
+from consort.plan.lacks import Places
 from consort.run.config import LinkFault, Placement, check_link_faults
 
 NAMES: dict[str, str] = {
@@ -96,7 +99,7 @@ def asked_for(system: System, options: Options) -> System:
 def planned(system: System, options: Options, *, mode: str | None = None, place: Place = "described") -> Plan:
     """The plan of a run: for its target, with its seed and time base."""
     asked = asked_for(system, options)
-    return plan(asked, options.target, mode=mode, stand_ins=options.stand_ins, place=place)
+    return with_jitters(plan(asked, options.target, mode=mode, stand_ins=options.stand_ins, place=place))
 
 
 def planned_in_modes(system: System, options: Options, *, place: Place = "described") -> ModePlans:
@@ -108,8 +111,10 @@ def planned_in_modes(system: System, options: Options, *, place: Place = "descri
 
 
 def check_choice(made: Plan, options: Options) -> None:
-    """`BadInput` where configurations with interference are asked for, and time is virtual; and where a fault
-    is asked for that cannot be: of a core that nobody goes on for, of a worker that is not there."""
+    """`BadInput` where a jitter has no number; where configurations with interference are asked for, and time
+    is virtual; and where a fault is asked for that cannot be: of a core that nobody goes on for, of a worker
+    that is not there."""
+    _check_jitters(made)
     mortal = {} if made.changes is None else made.changes.fail_over
     for fault in options.core_faults:
         if fault.core not in mortal:
@@ -136,6 +141,11 @@ def check_choice(made: Plan, options: Options) -> None:
             file=made.file,
             field="run.configurations" if here else "--only",
         )
+
+
+def _check_jitters(made: Plan) -> None:
+    for name, why in without_number(made).items():
+        raise Places(made.file, made.mode)(("tasks", name, "jitter"), why)
 
 
 def check_scale(plans: ModePlans, options: Options) -> None:
@@ -218,9 +228,10 @@ def possible(system: System, made: Plan, options: Options) -> list[Configuration
 
 def configured(system: System, made: ModePlans, key: Configuration, options: Options) -> ModePlans:
     """The plans of a configuration: where it is local, masters compute their offloaded tasks themselves."""
-    if not key.startswith("local") or not made.whole.workers:
-        return made
-    return planned_in_modes(system, options, place="local")
+    if key.startswith("local") and made.whole.workers:
+        made = planned_in_modes(system, options, place="local")
+    _check_jitters(made.whole)
+    return made
 
 
 def restricted(made: Plan, cores: Sequence[str]) -> Plan:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from consort import _engine
 from consort.analysis.accelerators import asks_of
 from consort.analysis.figures import Figures, MissingFigure
+from consort.analysis.jitters import without_number
 from consort.analysis.offload_costs import checkpoint, offload_costs
+from consort.analysis.system import with_jitters
 from consort.analysis.three_phase import moved
 from consort.base.errors import BadInput
 from consort.model import BadDescription, System
@@ -97,9 +99,10 @@ def prepare(
     `keeps`, which have a state, one job is in flight at a time; `time_scale` stretches releases, deadlines
     and slots, and no execution.
     """
-    plan = plan_of(subject)
+    plan = with_jitters(plan_of(subject), waiting=waiting, serving=discipline)
     names, cores = list(plan.tasks), list(plan.cores)
     problems = list(lacking(plan, SIMULATION, Places(plan.file, plan.mode)))
+    problems += [_place(plan, ("tasks", name, "jitter"), why) for name, why in without_number(plan).items()]
     engine_cores, dmas = [], []
     figures = Figures(plan)
     for planned in plan.cores.values():

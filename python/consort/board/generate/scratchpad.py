@@ -257,7 +257,7 @@ def _known(system: System, names: list[str], options: TableOptions) -> None:
                 f"{task!r} is not a three-phase task; there are {', '.join(tasks)}", field="--object"
             )
     for task in tasks:
-        if system.tasks[task].jitter.value:
+        if system.tasks[task].has_jitter:
             raise BadInput(
                 "the kernel releases its tasks by the clock, at whole periods; remove 'jitter'",
                 file=system.file,

@@ -188,10 +188,10 @@ def _stimuli(root: Node, system: System) -> None:
         if task.offset.value:
             _time(stimulus, "offset", task.offset)
         _time(stimulus, "recurrence", task.interval)
-        if task.jitter.value:
+        if task.has_jitter:
             jitter = stimulus.add("jitter", "TimeBoundaries")
             _time(jitter, "lowerBound", Duration(0))
-            _time(jitter, "upperBound", task.jitter)
+            _time(jitter, "upperBound", task.jitter_time)
             if task.distances:
                 _time(stimulus, "minDistance", task.distances[0])
 
@@ -200,7 +200,7 @@ def _distances(task: Task) -> tuple[int, ...]:
     """Distances from a release to the next, the one after that, …, as an arrival curve without jitter has
     them."""
     given = tuple(distance.value for distance in task.distances)
-    if not given or task.jitter.value:
+    if not given or task.has_jitter:
         return (task.interval.value,)
     return kept_without_jitter(task.interval.value, given)
 

@@ -318,8 +318,8 @@ def times(task: Task) -> str:
     parts.append(f"deadline {plain(task.deadline)}")
     if task.offset.value:
         parts.append(f"offset {plain(task.offset)}")
-    if task.jitter.value:
-        parts.append(f"jitter {plain(task.jitter)}")
+    if task.has_jitter:
+        parts.append(f"jitter {_said(task.jitter)}")
     return " · ".join(parts)
 
 

@@ -22,6 +22,7 @@ from consort.base.owned import temporary_folder
 from consort.base.waiting import Progress
 from consort.model import System
 from consort.model.channel import STAND_IN
+from consort.model.task import AUTO
 from consort.plan import Plan, PlannedChannel, plan
 from consort.record import Run, RunWriter
 from consort.record.store import default_root
@@ -58,6 +59,9 @@ def profile_system(system: System, settings: Settings, progress: Progress) -> tu
     """
     options = Options(realtime=settings.realtime, root=settings.root)
     names = _chosen(system, settings)
+    # Where execution times are yet to be measured, no jitter follows from them.
+    auto = [name for name, task in system.tasks.items() if task.jitter == AUTO]
+    system = system.changed({name: {"jitter": "0ns"} for name in auto}) if auto else system
     prepared = prepare(system, progress, options)
     _refuse_foreign(prepared.plan, names)
     name = f"{run_name(system.file)[:56]}-profile"
