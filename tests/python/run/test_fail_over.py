@@ -74,9 +74,11 @@ def jobs_of(found: RanModes, name: str) -> Any:
     return jobs[jobs["task"] == found.system.task_names.index(name)]
 
 
-def went_on(found: RanModes, task: str, died: int, goes_on: int) -> None:
+def went_on(found: RanModes, task: str, died: int, goes_on: int, in_first_job: bool = False) -> None:
     """One core after the other had the task, and no job was lost from its state or computed twice."""
-    assert beside_time(found.reasons) == []
+    # A core that dies in its first job leaves nothing to judge its tasks by in that mode.
+    reasons = beside_time(found.reasons)
+    assert [reason for reason in reasons if not (in_first_job and "nothing is known of it" in reason)] == []
     mine = jobs_of(found, task)
     death = deaths_of(found.raw)[0]
     assert death.core == died
@@ -124,7 +126,7 @@ def dies_in_job(file: Path, step: int, job: int = 15) -> None:
     fault = JobFault("mover", job, step)
     found = ran_modes(file, f"step-{step}-{job}", time_scale=SCALE, dies_in_job=fault)
     assert len(deaths_of(found.raw)) == 1
-    went_on(found, "mover", 0, 1)
+    went_on(found, "mover", 0, 1, in_first_job=job == 0)
     assert (job in outputs(found, "mover")) == (step > 96), "complete from its commit on, else lost"
     moved = list(outputs(found, "mover").values())
     read = [value for value in outputs(found, "reader").values() if value]

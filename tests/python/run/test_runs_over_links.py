@@ -92,7 +92,7 @@ def whole(found: Ran, reader: str = "inspect") -> np.ndarray:
 
 def held_to_bounds(found: Ran, *provoked: str) -> Verdict:
     made = found.prepared.plan
-    return judge(made, found.raw, bounds_of(made), expected_events=provoked)
+    return judge(found.raw, bounds_of(made), expected_events=provoked)
 
 
 @pytest.fixture(scope="module")
