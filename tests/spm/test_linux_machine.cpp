@@ -217,6 +217,10 @@ TEST(LinuxMachine, ATransferThatDoesNotFitItsSlotStopsItsTaskOnly) {
         const SpmRun run = machine.run(time);
         EXPECT_LE(count(run, Kind::task_stopped, 0), 1U);
         EXPECT_EQ(jobs_of(run, 0, 0), 0U);
+        // Where the machine stands still, a transfer that fits does not end in its slot, either.
+        if (count(run, Kind::slot_overrun, 1) > 0) {
+            return false;
+        }
         EXPECT_EQ(count(run, Kind::task_stopped, 1), 0U);
         return count(run, Kind::slot_overrun, 0) >= 2 && count(run, Kind::task_stopped, 0) == 1 &&
                jobs_of(run, 0, 1) > 0;
