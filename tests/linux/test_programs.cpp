@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "probe_json.hpp"
 #include "temporary.hpp"
 
 namespace {
@@ -130,21 +129,6 @@ void expect_ordered(const nlohmann::json& series, std::uint64_t all) {
 }
 
 }  // namespace
-
-TEST(Probe, WritesTextsThatAJsonReaderReadsBack) {
-    const std::string text = "say \"1\\2\"\n\t\x01\x1f, 5 \u00b5s";
-    const consort::linux_port::JsonObject inner;
-    const auto result = nlohmann::json::parse(consort::linux_port::JsonObject()
-                                                  .add(text, text)
-                                                  .add("texts", std::vector<std::string>{text, ""})
-                                                  .add("none", std::vector<int>{})
-                                                  .add("inner", inner)
-                                                  .text());
-    EXPECT_EQ(result, (nlohmann::json{{text, text},
-                                      {"texts", {text, ""}},
-                                      {"none", nlohmann::json::array()},
-                                      {"inner", nlohmann::json::object()}}));
-}
 
 // In the ordinary class: what is asked for is the form, on any machine.
 TEST(Probe, WakeupsAndGaps) {

@@ -8,12 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <map>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "consort/linux/cpus.hpp"
 #include "consort/linux/program.hpp"
@@ -78,7 +76,7 @@ std::set<std::string> parse_parts(const std::string& text) {
     return parts;
 }
 
-CpuList chosen_cpus(const Options& options, bool pairs, std::vector<std::string>& notes) {
+CpuList chosen_cpus(const Options& options, bool pairs, nlohmann::json& notes) {
     if (options.given("--cpus")) {
         CpuList cpus = parse_cpu_list(options.text("--cpus"));
         const CpuList usable = read_topology().usable;
@@ -128,14 +126,17 @@ int run(const Options& given) {
     options.memory_bytes =
         static_cast<std::size_t>(given.number("--memory-mib", std::clamp(caches, 64.0, 256.0), 1.0, 65'536.0))
         << 20U;
-    std::vector<std::string> notes;
+    nlohmann::json notes = nlohmann::json::array();
     const CpuList cpus = chosen_cpus(given, wanted("exchange") || wanted("signal"), notes);
 
     bound_realtime(options.seconds);
     const ClockInfo& clock = Clock::info();
-    JsonObject result;
-    result.add("probe", 1).add("unit", "ps").add("provenance", "measured").add("cpus", cpus);
-    result.add("clock", JsonObject().add("name", clock.name).add("hz", clock.hz).add("source", clock.source));
+    nlohmann::json result = {{"probe", 1},
+                             {"unit", "ps"},
+                             {"provenance", "measured"},
+                             {"cpus", cpus},
+
+                             {"clock", {{"name", clock.name}, {"hz", clock.hz}, {"source", clock.source}}}};
     // The process's part of the set-up that the executive makes: memory and idle states, not this thread.
     RealtimeOptions process;
     process.policy = SCHED_OTHER;
@@ -148,17 +149,21 @@ int run(const Options& given) {
             options.interruption_ns = shortest;
         }
     }
-    result.add("interruption_ns", options.interruption_ns);
-    std::map<std::string, std::vector<JsonObject>> measured;
+    result["interruption_ns"] = options.interruption_ns;
+    for (const char* part : all_parts) {
+        if (wanted(part)) {
+            result[part] = nlohmann::json::array();
+        }
+    }
     for (const int cpu : cpus) {
         if (wanted("wakeup")) {
-            measured["wakeup"].push_back(probe_wakeup(cpu, options));
+            result["wakeup"].push_back(probe_wakeup(cpu, options));
         }
         if (wanted("busy")) {
-            measured["busy"].push_back(probe_busy(cpu, options));
+            result["busy"].push_back(probe_busy(cpu, options));
         }
         if (wanted("switch")) {
-            measured["switch"].push_back(probe_switch(cpu, options));
+            result["switch"].push_back(probe_switch(cpu, options));
         }
     }
     if (wanted("memory")) {
@@ -167,37 +172,35 @@ int run(const Options& given) {
             CpuList others;
             std::copy_if(usable.begin(), usable.end(), std::back_inserter(others),
                          [&](int other) { return other != cpu; });
-            measured["memory"].push_back(probe_memory(cpu, cycle, {}, options));
+            result["memory"].push_back(probe_memory(cpu, cycle, {}, options));
             if (!others.empty()) {
-                measured["memory"].push_back(probe_memory(cpu, cycle, others, options));
+                result["memory"].push_back(probe_memory(cpu, cycle, others, options));
             }
         }
     }
     if (wanted("exchange")) {
         for (std::size_t i = 0; i < cpus.size(); ++i) {
             for (std::size_t j = i + 1; j < cpus.size(); ++j) {
-                measured["exchange"].push_back(probe_exchange<8>(cpus[i], cpus[j], options));
-                measured["exchange"].push_back(probe_exchange<64>(cpus[i], cpus[j], options));
-                measured["exchange"].push_back(probe_exchange<1024>(cpus[i], cpus[j], options));
-                measured["exchange"].push_back(probe_exchange<4096>(cpus[i], cpus[j], options));
+                result["exchange"].push_back(probe_exchange<8>(cpus[i], cpus[j], options));
+                result["exchange"].push_back(probe_exchange<64>(cpus[i], cpus[j], options));
+                result["exchange"].push_back(probe_exchange<1024>(cpus[i], cpus[j], options));
+                result["exchange"].push_back(probe_exchange<4096>(cpus[i], cpus[j], options));
             }
         }
     }
     if (wanted("signal")) {
         // Each woken by the one before it: who wakes matters less than who is woken.
         for (std::size_t i = 0; i < cpus.size() && cpus.size() > 1; ++i) {
-            measured["signal"].push_back(probe_signal(cpus[i], cpus[(i + 1) % cpus.size()], options));
+            result["signal"].push_back(probe_signal(cpus[i], cpus[(i + 1) % cpus.size()], options));
         }
     }
     for (const std::string& note : guard.achieved().notes) {
         notes.push_back(note);
     }
-    for (const std::string& part : parts) {
-        result.add(part, measured[part]);
-    }
-    result.add("notes", notes).add("policy", policy_name(options.policy));
-    result.add("priority", options.policy == SCHED_FIFO ? options.priority : 0);
-    std::printf("%s\n", result.text().c_str());
+    result["notes"] = notes;
+    result["policy"] = policy_name(options.policy);
+    result["priority"] = options.policy == SCHED_FIFO ? options.priority : 0;
+    std::printf("%s\n", result.dump().c_str());
     return good;
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -35,7 +36,7 @@ struct ProbeMessage<8> {
 };
 
 template <std::uint32_t N>
-JsonObject probe_exchange(int first, int second, const ProbeOptions& options) {
+nlohmann::json probe_exchange(int first, int second, const ProbeOptions& options) {
     using Message = ProbeMessage<N>;
     using Box = Mailbox<Message>;
     struct Shared {
@@ -99,18 +100,19 @@ JsonObject probe_exchange(int first, int second, const ProbeOptions& options) {
     };
     const int priority = options.policy == SCHED_FIFO ? options.priority : 0;
     const std::string refusal = run_threads({{first, priority, caller}, {second, priority, answerer}});
-    JsonObject result;
-    result.add("first", first).add("second", second).add("bytes", N);
+    nlohmann::json result = {{"first", first}, {"second", second}, {"bytes", N}};
     if (!refusal.empty()) {
-        return result.add("refused", refusal);
+        result["refused"] = refusal;
+        return result;
     }
     if (lost != 0) {
         throw std::logic_error("a mailbox between two processors lost messages");
     }
-    result.add("there", there.summary(options.interruption_ns));
-    result.add("back", back.summary(options.interruption_ns));
-    result.add("round_trip", round_trip.summary(options.interruption_ns));
-    return result.add("inversions", inversions[0] + inversions[1]);
+    result["there"] = there.summary(options.interruption_ns);
+    result["back"] = back.summary(options.interruption_ns);
+    result["round_trip"] = round_trip.summary(options.interruption_ns);
+    result["inversions"] = inversions[0] + inversions[1];
+    return result;
 }
 
 }  // namespace consort::linux_port

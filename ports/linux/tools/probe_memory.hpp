@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <string>
@@ -91,8 +92,8 @@ class MemoryLoad {
 // The block that is copied: a page, which is one access in the descriptions' sense.
 constexpr std::size_t probe_block_bytes = 4096;
 
-inline JsonObject probe_memory(int cpu, const LineCycle& cycle, const CpuList& others,
-                               const ProbeOptions& options) {
+inline nlohmann::json probe_memory(int cpu, const LineCycle& cycle, const CpuList& others,
+                                   const ProbeOptions& options) {
     Series access(options.samples);
     Series copy(options.samples);
     std::unique_ptr<MemoryLoad> load;
@@ -122,15 +123,15 @@ inline JsonObject probe_memory(int cpu, const LineCycle& cycle, const CpuList& o
     };
     const std::string refusal =
         run_threads({{cpu, options.policy == SCHED_FIFO ? options.priority : 0, body}});
-    JsonObject result;
-    result.add("cpu", cpu);
     if (!refusal.empty()) {
-        return result.add("refused", refusal);
+        return {{"cpu", cpu}, {"refused", refusal}};
     }
-    result.add("loaded_by", others);
-    result.add("memory_bytes", cycle.size()).add("block_bytes", probe_block_bytes);
-    result.add("access", access.summary(options.interruption_ns));
-    return result.add("copy", copy.summary(options.interruption_ns));
+    return {{"cpu", cpu},
+            {"loaded_by", others},
+            {"memory_bytes", cycle.size()},
+            {"block_bytes", probe_block_bytes},
+            {"access", access.summary(options.interruption_ns)},
+            {"copy", copy.summary(options.interruption_ns)}};
 }
 
 }  // namespace consort::linux_port

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "consort/linux/clock.hpp"
-#include "probe_json.hpp"
 
 namespace consort::linux_port {
 
@@ -34,32 +34,29 @@ class Series {
     // Ranks of all samples, in picoseconds. Where `interruption_ns` is not 0, a sample that lasted longer
     // than the median by that or more can hold an interruption of the thread, which is not a cost of what was
     // timed: it is counted as disturbed, the longest is shown, and none is in the other figures.
-    [[nodiscard]] JsonObject summary(std::uint64_t interruption_ns = 0) const {
+    [[nodiscard]] nlohmann::json summary(std::uint64_t interruption_ns = 0) const {
         std::vector<std::uint64_t> sorted(ticks_.begin(),
                                           ticks_.begin() + static_cast<std::ptrdiff_t>(count_));
         std::sort(sorted.begin(), sorted.end());
-        std::size_t disturbed = 0;
-        std::uint64_t longest_disturbed = 0;
-        if (interruption_ns != 0 && !sorted.empty()) {
+        nlohmann::json result = {{"n", sorted.size()}, {"disturbed", 0}, {"longest_disturbed", 0}};
+        if (sorted.empty()) {
+            return result;
+        }
+        if (interruption_ns != 0) {
             const std::uint64_t limit = rank(sorted, 0.5) + Clock::from_ns(interruption_ns);
             const auto first = std::lower_bound(sorted.begin(), sorted.end(), limit);
             if (first != sorted.end()) {
-                disturbed = static_cast<std::size_t>(sorted.end() - first);
-                longest_disturbed = picoseconds(sorted.back());
+                result["disturbed"] = sorted.end() - first;
+                result["longest_disturbed"] = picoseconds(sorted.back());
                 sorted.erase(first, sorted.end());
+                result["n"] = sorted.size();
             }
         }
-        JsonObject result;
-        result.add("n", sorted.size());
-        result.add("disturbed", disturbed);
-        result.add("longest_disturbed", longest_disturbed);
-        if (!sorted.empty()) {
-            result.add("min", picoseconds(sorted.front()));
-            result.add("median", picoseconds(rank(sorted, 0.5)));
-            result.add("p99", picoseconds(rank(sorted, 0.99)));
-            result.add("p999", picoseconds(rank(sorted, 0.999)));
-            result.add("max", picoseconds(sorted.back()));
-        }
+        result["min"] = picoseconds(sorted.front());
+        result["median"] = picoseconds(rank(sorted, 0.5));
+        result["p99"] = picoseconds(rank(sorted, 0.99));
+        result["p999"] = picoseconds(rank(sorted, 0.999));
+        result["max"] = picoseconds(sorted.back());
         return result;
     }
 

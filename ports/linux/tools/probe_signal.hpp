@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
@@ -63,17 +64,19 @@ inline std::string measure_signals(int from, int to, const ProbeOptions& options
     return run_threads({{from, priority, ringer}, {to, priority, sleeper}});
 }
 
-inline JsonObject probe_signal(int from, int to, const ProbeOptions& options) {
+inline nlohmann::json probe_signal(int from, int to, const ProbeOptions& options) {
     Series series(options.samples);
     std::uint64_t inversions = 0;
     const std::string refusal = measure_signals(from, to, options, series, inversions);
-    JsonObject result;
-    result.add("from", from).add("to", to);
+    nlohmann::json result = {{"from", from}, {"to", to}};
     if (!refusal.empty()) {
-        return result.add("refused", refusal);
+        result["refused"] = refusal;
+        return result;
     }
     // Nothing is excluded: wake-ups differ by more than an interruption lasts.
-    return result.add("wake", series.summary()).add("inversions", inversions);
+    result["wake"] = series.summary();
+    result["inversions"] = inversions;
+    return result;
 }
 
 }  // namespace consort::linux_port

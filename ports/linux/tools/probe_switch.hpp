@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "probe_thread.hpp"
@@ -95,11 +96,9 @@ inline std::string measure_dispatch(int cpu, const ProbeOptions& options, Series
     return run_threads({{cpu, options.priority, urgent}, {cpu, options.priority - 1, waker}});
 }
 
-inline JsonObject probe_switch(int cpu, const ProbeOptions& options) {
-    JsonObject result;
-    result.add("cpu", cpu);
+inline nlohmann::json probe_switch(int cpu, const ProbeOptions& options) {
     if (options.policy != SCHED_FIFO) {
-        return result.add("refused", "a switch is measured between SCHED_FIFO threads");
+        return {{"cpu", cpu}, {"refused", "a switch is measured between SCHED_FIFO threads"}};
     }
     Series yields(2 * options.samples);
     Series dispatch(options.samples);
@@ -109,11 +108,12 @@ inline JsonObject probe_switch(int cpu, const ProbeOptions& options) {
         refusal = measure_dispatch(cpu, options, dispatch, resume);
     }
     if (!refusal.empty()) {
-        return result.add("refused", refusal);
+        return {{"cpu", cpu}, {"refused", refusal}};
     }
-    result.add("yield", yields.summary(options.interruption_ns));
-    result.add("dispatch", dispatch.summary(options.interruption_ns));
-    return result.add("resume", resume.summary(options.interruption_ns));
+    return {{"cpu", cpu},
+            {"yield", yields.summary(options.interruption_ns)},
+            {"dispatch", dispatch.summary(options.interruption_ns)},
+            {"resume", resume.summary(options.interruption_ns)}};
 }
 
 }  // namespace consort::linux_port

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "consort/linux/disturbance.hpp"
@@ -19,7 +20,7 @@ namespace consort::linux_port {
 
 // Lateness of every wake-up, none excluded: a late one is what is asked for. Wake-ups whose instant had
 // passed while the thread was late are counted as `skipped`.
-inline JsonObject probe_wakeup(int cpu, const ProbeOptions& options) {
+inline nlohmann::json probe_wakeup(int cpu, const ProbeOptions& options) {
     const auto interval = static_cast<std::uint64_t>(options.interval_us * 1e3);
     const auto wakeups =
         std::max<std::size_t>(static_cast<std::size_t>(options.seconds * 1e6 / options.interval_us), 1);
@@ -41,13 +42,17 @@ inline JsonObject probe_wakeup(int cpu, const ProbeOptions& options) {
                           }
                       }}});
     if (!refusal.empty()) {
-        return JsonObject().add("cpu", cpu).add("refused", refusal);
+        return {{"cpu", cpu}, {"refused", refusal}};
     }
-    return late.summary().add("cpu", cpu).add("interval_ns", interval).add("skipped", skipped);
+    nlohmann::json result = late.summary();
+    result["cpu"] = cpu;
+    result["interval_ns"] = interval;
+    result["skipped"] = skipped;
+    return result;
 }
 
 // The causes that kept a thread that spins for the whole time from running.
-inline JsonObject probe_busy(int cpu, const ProbeOptions& options) {
+inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
     std::vector<Gap> gaps;
     gaps.reserve(1U << 20U);
     std::uint64_t lasted = 0;
@@ -68,10 +73,10 @@ inline JsonObject probe_busy(int cpu, const ProbeOptions& options) {
                           lasted = now - begin;
                       }}});
     if (!refusal.empty()) {
-        return JsonObject().add("cpu", cpu).add("refused", refusal);
+        return {{"cpu", cpu}, {"refused", refusal}};
     }
-    JsonObject result;
-    result.add("cpu", cpu).add("lasted", Series::picoseconds(lasted)).add("threshold_ns", options.gap_ns);
+    nlohmann::json result = {
+        {"cpu", cpu}, {"lasted", Series::picoseconds(lasted)}, {"threshold_ns", options.gap_ns}};
     for (const Event::Cause cause : {Event::stopped, Event::interrupted}) {
         std::uint64_t total = 0;
         std::vector<std::uint64_t> lengths;
@@ -86,10 +91,8 @@ inline JsonObject probe_busy(int cpu, const ProbeOptions& options) {
         const std::size_t count = lengths.size();
         const std::uint64_t longest = lengths.empty() ? 0 : lengths.front();
         lengths.resize(std::min(count, options.lengths));
-        JsonObject gaps_of_cause;
-        gaps_of_cause.add("n", count).add("total", Series::picoseconds(total));
-        gaps_of_cause.add("longest", longest).add("lengths", lengths);
-        result.add(cause == Event::stopped ? "stopped" : "interrupted", gaps_of_cause);
+        result[cause == Event::stopped ? "stopped" : "interrupted"] = {
+            {"n", count}, {"total", Series::picoseconds(total)}, {"longest", longest}, {"lengths", lengths}};
     }
     return result;
 }
