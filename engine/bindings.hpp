@@ -4,13 +4,19 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "time.hpp"
+
 namespace consort::engine {
+
+// Times of Python, a row for each task set or task.
+using Table = nanobind::ndarray<const Time, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
 
 // The value that a name from Python stands for; ValueError there with the known names where there is none.
 template <class Enum>

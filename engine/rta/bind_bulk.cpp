@@ -21,8 +21,6 @@ namespace consort::engine {
 
 namespace {
 
-using Table = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 // Of the first row.
 TaskSet first_of(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
                  const std::optional<Table>& b) {

@@ -30,8 +30,6 @@ namespace consort::engine {
 
 namespace {
 
-using Times = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 sim::Policy policy_of(const std::string& name) {
     return choose<sim::Policy>("the policy", name,
                                {{"fixed-priority", sim::Policy::preemptive},
@@ -295,8 +293,8 @@ nb::dict run_plan(const nb::bytes& given, bool trace) {
     return result;
 }
 
-nb::tuple bulk(const std::string& policy, Times executions, Times periods, Time duration,
-               std::optional<Times> deadlines, std::optional<Times> offsets, Time longest_periods, Time slot,
+nb::tuple bulk(const std::string& policy, Table executions, Table periods, Time duration,
+               std::optional<Table> deadlines, std::optional<Table> offsets, Time longest_periods, Time slot,
                Time round, std::uint64_t seed) {
     sim::Bulk b;
     b.policy = policy_of(policy);
@@ -305,7 +303,7 @@ nb::tuple bulk(const std::string& policy, Times executions, Times periods, Time 
     }
     b.sets = executions.shape(0);
     b.tasks = executions.shape(1);
-    const auto times = [&b](const Times& a) {
+    const auto times = [&b](const Table& a) {
         if (a.shape(0) != b.sets || a.shape(1) != b.tasks) {
             throw std::invalid_argument("all arrays need one shape: sets x tasks");
         }

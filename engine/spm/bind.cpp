@@ -32,7 +32,6 @@ namespace consort::engine {
 namespace {
 
 using Row = std::vector<Time>;
-using Table = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 std::vector<spm::Task> tasks_of(const std::vector<Row>& rows) {
     std::vector<spm::Task> tasks;

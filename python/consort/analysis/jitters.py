@@ -28,7 +28,7 @@ def settled(plan: Plan, bounds_of: Callable[[Plan], Iterable[Bound]]) -> Plan:
     numbers = {name: 0 for name, task in plan.tasks.items() if task.auto_jitter is not None}
     states = dict.fromkeys(numbers, AutoJitter(found=True))
     tick = TARGETS[plan.target].tick_ps if plan.target in TARGETS else 1
-    grew: list[str] = []
+    grew: dict[str, int] = {}
     rounds = 0
     while numbers:
         plan = _with(plan, numbers, states)
@@ -38,7 +38,7 @@ def settled(plan: Plan, bounds_of: Callable[[Plan], Iterable[Bound]]) -> Plan:
         # What ends because another one has no number does so for that one's reason.
         first = all(state.found for state in states.values())
         before = [f"{name} at {in_words(numbers[name])}" for name in grew if first]
-        grew = [name for name, jitter in needed.items() if jitter is not None and jitter > numbers[name]]
+        grew = {n: jitter for n, jitter in needed.items() if jitter is not None and jitter > numbers[n]}
         ends = [name for name, jitter in needed.items() if jitter is None]
         rounds += 1
         if ends:
@@ -52,7 +52,7 @@ def settled(plan: Plan, bounds_of: Callable[[Plan], Iterable[Bound]]) -> Plan:
             for name in grew:
                 why = f"it still grows after {MOST_ROUNDS} rounds, at {in_words(numbers[name])}"
                 states[name] = AutoJitter(why=why)
-        numbers |= {name: jitter for name, jitter in needed.items() if name in grew and jitter is not None}
+        numbers |= grew
     return plan
 
 

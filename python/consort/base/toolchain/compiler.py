@@ -122,8 +122,8 @@ def compile_ahead(tools: Sequence[str]) -> None:
     ports = cpp_tree() / "ports"
     units = command_of(of_units(FLAGS))
     commands = [[*units, "-c", str(ports / unit)] for unit in (*VIRTUAL, *UNITS)]
-    own = ports / "linux" / "tools"
-    commands += [[*command_of(TOOL_FLAGS, own), "-c", str(_source_of(tool))] for tool in tools]
+    for source in map(_source_of, tools):
+        commands.append([*command_of(TOOL_FLAGS, source.parent), "-c", str(source)])
     with temporary_folder("build") as folder, together() as pool:
         scratch = Path(folder)
         for number, command in enumerate(commands):
