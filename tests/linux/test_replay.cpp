@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "consort/linux/executive/replay.hpp"
+#include "consort/linux/executive/files.hpp"
 #include "made_plan.hpp"
 #include "temporary.hpp"
 

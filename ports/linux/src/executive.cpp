@@ -17,13 +17,11 @@
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/cluster_process.hpp"
 #include "consort/linux/executive/core_process.hpp"
-#include "consort/linux/executive/describe.hpp"
 #include "consort/linux/executive/device_process.hpp"
+#include "consort/linux/executive/files.hpp"
 #include "consort/linux/executive/link_process.hpp"
 #include "consort/linux/executive/mode_process.hpp"
-#include "consort/linux/executive/read_config.hpp"
 #include "consort/linux/executive/recorder_process.hpp"
-#include "consort/linux/executive/replay.hpp"
 #include "consort/linux/executive/run_region.hpp"
 #include "consort/linux/executive/stuck_steps.hpp"
 #include "consort/linux/executive/where.hpp"
@@ -664,7 +662,7 @@ int executive_of(int argc, char** argv, Of of, RunProgram run) {
     return run_program("executive", [&]() -> int {
         const Arguments arguments = read_arguments(argc, argv);
         if (arguments.describe) {
-            std::printf("%s\n", describe(of(arguments.image)).dump().c_str());
+            std::printf("%s\n", described(of(arguments.image)).c_str());
             return good;
         }
         if (!arguments.parts.empty()) {

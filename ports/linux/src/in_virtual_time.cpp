@@ -22,9 +22,9 @@
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/config.hpp"
 #include "consort/linux/executive/device_process.hpp"
+#include "consort/linux/executive/files.hpp"
 #include "consort/linux/executive/link_turns.hpp"
 #include "consort/linux/executive/prepared_task.hpp"
-#include "consort/linux/executive/record_tables.hpp"
 #include "consort/linux/executive/run_region.hpp"
 #include "consort/linux/executive/stuck_steps.hpp"
 #include "consort/linux/program.hpp"
@@ -79,8 +79,7 @@ class Steps final : public vt::Observer {
           devices_(catalogue, config),
           flows_(config, catalogue, attached_, shared_, shared_.rings.of_devices()),
           events_(shared_.rings.of_supervisor()),
-          tables_(config, catalogue, shared_),
-          files_(raw, tables_.names(), RecordTables::jobs_table) {
+          record_(config, catalogue, shared_, raw) {
         for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {
             Running& task = tasks_.emplace_back();
             // Whoever computes it, it is computed here.
@@ -196,13 +195,10 @@ class Steps final : public vt::Observer {
     }
 
     // The record, once the machine has ended.
-    void complete(RawWriter& writer) {
-        tables_.drain(files_);
-        files_.close();
-        if (files_.error() != 0) {
-            throw std::system_error(files_.error(), std::generic_category(), "the record");
-        }
-        tables_.complete(writer, files_, start, {});
+    void complete() {
+        record_.drain();
+        record_.close();
+        record_.complete(start, {});
     }
 
   private:
@@ -317,8 +313,8 @@ class Steps final : public vt::Observer {
         const std::uint32_t there =
             ring.written.load(std::memory_order_relaxed) - ring.read.load(std::memory_order_relaxed);
         if (there > ring.capacity / 2) {
-            tables_.drain(files_);
-            files_.settle();
+            record_.drain();
+            record_.settle();
         }
     }
 
@@ -332,8 +328,7 @@ class Steps final : public vt::Observer {
     Devices devices_;
     DeviceFlows flows_;
     app::RingWriter events_;
-    RecordTables tables_;
-    RecordFiles files_;
+    RunRecord record_;
     std::vector<Running> tasks_;
     std::vector<Link> links_;
 };
@@ -341,12 +336,11 @@ class Steps final : public vt::Observer {
 int compute(const RunConfig& config, const Catalogue& catalogue, const vt::Given& given,
             const std::filesystem::path& raw, SharedRun& shared) {
     name_crashes();
-    RawWriter writer(raw, "consort run");
     vt::Machine machine;
     Steps steps(config, catalogue, given, raw, shared, machine);
     note_start(raw, Steps::start);
     const vt::Outcome outcome = machine.run(given.modes, given.settings, nullptr, &steps);
-    steps.complete(writer);
+    steps.complete();
     shared.run[0].stop_workers.store(1, std::memory_order_release);
     if (outcome.stopped != app::never) {
         std::fprintf(stderr, "a missing answer ended the run after %.6f s\n",

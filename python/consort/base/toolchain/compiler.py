@@ -76,7 +76,7 @@ def through_ccache(command: Sequence[str]) -> list[str]:
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra")
 TOOL_FLAGS = ("-std=c++20", "-O3", "-Wall", "-Wextra")
 # Units of ports/ that a program is linked with beside its own; in virtual time with more.
-UNITS = ("linux/src/executive.cpp",)
+UNITS = ("linux/src/executive.cpp", "linux/src/files.cpp")
 VIRTUAL = ("linux/src/in_virtual_time.cpp", "virtual/src/machine.cpp", "virtual/src/fiber.cpp")
 
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run: its plan image, and what belongs to this run on this machine, which read_config.hpp reads from a
-// JSON file. Indices count from 0 in the order of the image and of the file's own lists. No JSON library is
-// included: every application's own unit includes this file.
+// A run: its plan image, and what belongs to this run on this machine, which files.hpp reads from a JSON
+// file. Indices count from 0 in the order of the image and of the file's own lists.
 #pragma once
 
 #include <algorithm>

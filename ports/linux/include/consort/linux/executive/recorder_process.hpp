@@ -13,15 +13,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "consort/linux/executive/doorbell.hpp"
-#include "consort/linux/executive/record_tables.hpp"
+#include "consort/linux/executive/files.hpp"
 #include "consort/linux/executive/shared.hpp"
 #include "consort/linux/executive/summary_page.hpp"
 #include "consort/linux/executive/where.hpp"
-#include "consort/linux/recorder.hpp"
 
 namespace consort::linux_port {
 
@@ -30,22 +28,20 @@ class RecorderProcess {
     // `summary`: the memory that `consort watch` looks at; empty: nobody can watch.
     RecorderProcess(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared,
                     std::filesystem::path raw, const std::string& summary)
-        : config_(&config), shared_(&shared), raw_(std::move(raw)), tables_(config, catalogue, shared) {
+        : config_(&config), shared_(&shared), record_(config, catalogue, shared, raw), raw_(std::move(raw)) {
         if (!summary.empty()) {
-            tables_.watched(summary_.emplace(config, summary));
+            record_.watched(summary_.emplace(config, summary));
         }
     }
 
     // 0: the run is complete and recorded; 1: recorded, but it ended before its last job.
     int run() {
-        RawWriter writer(raw_, "consort run");
-        RecordFiles files(raw_, tables_.names(), RecordTables::jobs_table);
         const bool began = begin();
         const std::uint64_t cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         std::uint64_t last = clock_ns(CLOCK_MONOTONIC);
         while (!finished()) {
-            tables_.drain(files);
-            files.flush();
+            record_.drain();
+            record_.flush();
             pass_request_on();
             // The rings hold seconds, and a wake-up costs as much as copying some hundred records.
             timespec time{0, wakes_every_ns};
@@ -60,18 +56,15 @@ class RecorderProcess {
         }
         shared_->run[0].stop_workers.store(1, std::memory_order_relaxed);
         while (workers_alive()) {
-            tables_.drain(files);
+            record_.drain();
             timespec time{0, 1'000'000};
             ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
         }
-        tables_.drain(files);
+        record_.drain();
         summarise(SummaryHead::ended);
-        files.close();
+        record_.close();
         const std::uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
-        if (files.error() != 0) {
-            throw std::system_error(files.error(), std::generic_category(), "the record in " + raw_.string());
-        }
-        tables_.complete(writer, files, start_, {cpu_ns, longest_pause_});
+        record_.complete(start_, {cpu_ns, longest_pause_});
         return began && !shared_->stopping() ? 0 : 1;
     }
 
@@ -156,20 +149,20 @@ class RecorderProcess {
 
     void summarise(std::uint32_t state) {
         if (summary_) {
-            summary_->add_losses(*shared_, tables_.lost());
+            summary_->add_losses(*shared_, record_.lost());
             summary_->publish(state, start_);
         }
     }
 
     const RunConfig* config_;
     SharedRun* shared_;
+    RunRecord record_;
     std::filesystem::path raw_;
     static constexpr long wakes_every_ns = 50'000'000;
     static constexpr std::uint64_t summary_interval_ns = 50'000'000;
 
     std::optional<SummaryPage> summary_;
     std::uint64_t summarised_ = 0;
-    RecordTables tables_;
     std::uint64_t longest_pause_ = 0;
     Ticks start_ = 0;
 };

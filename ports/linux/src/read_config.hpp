@@ -181,7 +181,7 @@ inline std::vector<LinkConfig> read_links(const nlohmann::json& given, std::size
 }
 
 // Throws std::invalid_argument with the key that is wrong.
-inline RunConfig read_run_config(const std::string& path) {
+inline RunConfig run_config_of(const std::string& path) {
     using detail::required;
     std::ifstream file(path);
     if (!file) {

@@ -12,15 +12,15 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "consort/linux/executive/describe.hpp"
-#include "consort/linux/executive/record_files.hpp"
+#include "consort/linux/executive/files.hpp"
 #include "consort/linux/executive/shared.hpp"
 #include "consort/linux/executive/summary_page.hpp"
 #include "consort/linux/recorder.hpp"
+#include "describe.hpp"
+#include "record_files.hpp"
 
 namespace consort::linux_port {
 
@@ -110,13 +110,8 @@ class RecordTables {
         }
     }
 
-    // The cost of recording itself.
-    struct Cost {
-        std::uint64_t cpu_ns = 0;
-        std::uint64_t longest_pause_ns = 0;  // between two drains
-    };
     // Once `files` are closed. Releases counted from `start`.
-    void complete(RawWriter& writer, const RecordFiles& files, Ticks start, const Cost& cost) {
+    void complete(RawWriter& writer, const RecordFiles& files, Ticks start, const RunRecord::Cost& cost) {
         writer.config = nlohmann::json::parse(config_->record);
         writer.config["start_tick"] = start;
         const std::vector<std::string> names = this->names();
@@ -297,34 +292,5 @@ class RecordTables {
     std::uint64_t link_failures_ = 0;
     std::array<std::uint64_t, statuses.size()> with_status_{};
 };
-
-// Completes the record of a process that ended before the run did, from its files. `rings`: what lies in the
-// rings follows what is in the files. Where the recorder had taken rows out and not written them yet, it does
-// not, and is left out.
-inline void complete_record(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared,
-                            const std::filesystem::path& raw, Ticks start, bool rings) {
-    RawWriter writer(raw, "consort run", true);
-    RecordTables tables(config, catalogue, shared);
-    RecordFiles files(raw, tables.names(), RecordTables::jobs_table);
-    tables.take_up(files, raw);
-    if (rings) {
-        tables.drain(files);
-    }
-    files.close();
-    if (files.error() != 0) {
-        throw std::system_error(files.error(), std::generic_category(), "the record in " + raw.string());
-    }
-    tables.complete(writer, files, start, {});
-}
-
-// When the run of a record without a manifest began, for who completes it; 0: it did not.
-inline Ticks start_of(const std::filesystem::path& raw) {
-    std::ifstream file(raw / "start");
-    Ticks start = 0;
-    return file >> start ? start : 0;
-}
-inline void note_start(const std::filesystem::path& raw, Ticks start) {
-    std::ofstream(raw / "start") << start;
-}
 
 }  // namespace consort::linux_port

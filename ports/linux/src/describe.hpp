@@ -7,10 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -126,25 +123,6 @@ inline nlohmann::json describe(const Catalogue& catalogue) {
             {"record", record_layouts()},
             {"plan", plan_layouts()},
             {"summary", summary_layouts()}};
-}
-
-// Writes each task's constants, and its state before the first job: <task>.constants, <task>.state, where
-// <task> is its position.
-inline void write_parts(const Catalogue& catalogue, const std::filesystem::path& folder) {
-    const auto write = [&](std::size_t task, const char* part, const std::byte* from, std::size_t bytes) {
-        const auto file = folder / (std::to_string(task) + "." + part);
-        std::ofstream out(file, std::ios::binary);
-        if (!out.write(reinterpret_cast<const char*>(from), static_cast<std::streamsize>(bytes)).flush()) {
-            throw std::invalid_argument(file.string() + ": cannot be written");
-        }
-    };
-    for (std::size_t i = 0; i < catalogue.tasks.size(); ++i) {
-        const StepEntry& task = catalogue.tasks[i];
-        std::vector<std::byte> state(task.footprint.data);
-        task.fresh_state(state.data());
-        write(i, "constants", task.constants_image(), task.footprint.code);
-        write(i, "state", state.data(), state.size());
-    }
 }
 
 }  // namespace consort::linux_port

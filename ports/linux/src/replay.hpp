@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -28,7 +27,6 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -543,20 +541,5 @@ class Replay {
 };
 
 }  // namespace detail
-
-// `raw`: a complete raw run folder of this configuration. `only`: the task that a debugger is to see; empty:
-// all. Throws std::invalid_argument.
-inline int replay(const RunConfig& config, const Catalogue& catalogue, const std::filesystem::path& raw,
-                  const std::string& only) {
-    std::ifstream file(raw / "manifest.json");
-    if (!file) {
-        throw std::invalid_argument((raw / "manifest.json").string() + ": cannot be read");
-    }
-    const auto manifest = nlohmann::json::parse(file);
-    Clock::use_rate(
-        static_cast<std::uint64_t>(std::llround(manifest.at("clock").at("ticks_per_second").get<double>())));
-    const Ticks start = manifest.at("config").at("start_tick").get<Ticks>();
-    return detail::Replay(config, catalogue, raw, start, only).run();
-}
 
 }  // namespace consort::linux_port
