@@ -222,8 +222,7 @@ nb::dict run_modes_in_virtual_time(const sim::Modes& modes, Time duration, std::
     return dict_of(outcome, trace, std::move(rows));
 }
 
-// Layouts for the encoder of plan images (ports/linux/include/consort/linux/executive/describe.hpp has the
-// same of a program).
+// Layouts for the encoder of plan images (ports/linux/src/describe.hpp has the same of a program).
 nb::dict plan_layouts() {
     namespace plan = app::plan;
     nb::dict rows;
