@@ -18,6 +18,7 @@ from consort.base.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import digest, kept
 from consort.base.toolchain.debian import archive_of
+from consort.base.waiting import Standstill
 
 from consort_remote.kernel import Kernel, Machine, module, sources
 
@@ -186,7 +187,10 @@ def run(
     tell: Callable[[str], None] = lambda _: None,
     **values: object,
 ) -> Said:
-    """Boots the kernel for one test; `tell` gets each line of its console. One that takes longer is ended."""
+    """Boots the kernel for one test; `tell` gets each line of its console.
+
+    A guest that says nothing for `patience_s` is ended.
+    """
     said = Said()
     begin = time.monotonic()
     with temporary_folder("guest") as folder:
@@ -197,22 +201,38 @@ def run(
     said.seconds = time.monotonic() - begin
     if not said.ended and not said.wrong:
         said.wrong.append(
-            f"the guest did not end in {patience_s:g} s; its last words: " + " | ".join(said.log[-3:])
+            f"the guest ended, or said nothing for {patience_s:g} s; its last words: "
+            + " | ".join(said.log[-3:])
         )
     return said
 
 
 def console_lines(command: Sequence[str], patience_s: float) -> Iterator[str]:
-    """The lines of a guest's console as they come, until it ends or its time is up."""
+    """The lines of a guest's console as they come, until it ends, or is silent for so long and is ended.
+
+    Time for which a busy machine lets the emulator wait for a processor does not count.
+    """
+    heard = 0
+    done = threading.Event()
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
-        guard = threading.Timer(patience_s, process.kill)
+
+        def end_a_silent_one() -> None:
+            silent = Standstill(patience_s, lambda: [process.pid])
+            while not done.wait(silent.every_s):
+                if silent.over(heard):
+                    process.kill()
+                    return
+
+        guard = threading.Thread(target=end_a_silent_one, daemon=True)
         guard.start()
         try:
             assert process.stdout is not None
             for line in process.stdout:
+                heard += 1
                 yield line.decode(errors="replace").rstrip()
         finally:
-            guard.cancel()
+            done.set()
+            guard.join()
             process.kill()

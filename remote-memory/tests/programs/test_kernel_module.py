@@ -129,6 +129,11 @@ def test_what_a_kernel_complains_of_fails_the_test(line: str) -> None:
     assert good.passed and good.figures == ["user 1: 3 of 15"]
 
 
+def test_a_guest_that_goes_on_speaking_is_not_ended() -> None:
+    speaks = ["sh", "-c", "for i in 0 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.5; done"]
+    assert list(guest.console_lines(speaks, 4)) == list("0123456789")
+
+
 def test_a_guest_that_hangs_is_ended_and_fails() -> None:
     def command_of(*_: object) -> list[str]:
         return ["sh", "-c", "echo booted; exec sleep 1000"]

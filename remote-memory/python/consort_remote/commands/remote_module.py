@@ -61,7 +61,13 @@ def build(machine: str, as_json: bool) -> None:
 @click.option(
     "--cycles", type=click.IntRange(1, 100_000), default=10, show_default=True, help="The number of cycles."
 )
-@click.option("--patience", type=click.IntRange(1), default=900, show_default=True, help="Seconds at most.")
+@click.option(
+    "--patience",
+    type=click.IntRange(1),
+    default=900,
+    show_default=True,
+    help="Seconds for which the guest may say nothing.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def test(name: str, machine: str, cycles: int, patience: int, as_json: bool) -> None:
     """Run one of the module's tests in a QEMU guest (software emulation, a model of the registers).
