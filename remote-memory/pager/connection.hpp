@@ -35,6 +35,11 @@ class Connection {
     [[nodiscard]] bool reachable() const noexcept;
     // Nothing goes over it any more.
     void cut() const noexcept;
+    // The socket, of which another process gets a copy: the end of this object is not the connection's.
+    [[nodiscard]] int hand_over() noexcept {
+        handed_over_ = true;
+        return socket_;
+    }
 
     // Sends one message: the length and whatever signs it are filled in. `descriptor`, where not below 0,
     // goes along; not with a cipher.
@@ -82,6 +87,7 @@ class Connection {
     int first_;                 // that it was made with
     int renewed_ = -1;          // that `renew` gave it, and in which table of descriptors that is
     int table_ = 0;
+    bool handed_over_ = false;
     std::chrono::microseconds spin_;
     std::chrono::milliseconds patience_;
     bool secured_ = false;

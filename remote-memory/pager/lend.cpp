@@ -66,7 +66,7 @@ int run(int argc, char** argv) {
         throw std::invalid_argument("--server, --key, --bytes and --to are needed; see --help");
     }
     const remote::SharedSegment segment = remote::attach_shared(wanted);
-    send(to, {segment.memory.fd(), segment.connection->socket()});
+    send(to, {segment.memory.fd(), segment.connection->hand_over()});
     return linux_port::good;
 }
 

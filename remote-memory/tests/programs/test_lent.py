@@ -29,6 +29,7 @@ def lent(
     return machine_memory.lent(wanted)
 
 
+@pytest.mark.representative
 def test_it_is_kept_as_long_as_the_connection_is_open(server: RemoteServer) -> None:
     with lent(server) as (memory, connection):
         assert os.fstat(memory).st_size == SIZE
