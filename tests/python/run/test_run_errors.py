@@ -113,7 +113,8 @@ def test_runs_that_cannot_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("", encoding="utf-8")
     description = describe(tmp_path / "digest", LOCALLY)
-    assert f"{file / 'runs'}: not a directory; " in refused(description, 3, "--root", file / "runs")
+    words = refused(description, 2, "--root", file / "runs")
+    assert f"{file / 'runs'}: runs cannot lie here: Not a directory" in words
     assert f"{file} is a file; " in refused(description, 2, "--root", file)
 
 
