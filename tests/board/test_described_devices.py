@@ -50,7 +50,7 @@ def described(folder: Path, **more: Any) -> Path:
                 "flow": "body",
                 "size": "16B",
                 "capacity": 8,
-                "min_interarrival": "3ms",
+                "min_interarrival": "12ms",
             },
         },
         "run": {"iterations": JOBS},
@@ -69,7 +69,7 @@ def test_their_blocks_arrive_and_two_runs_are_the_same_byte_for_byte(tmp_path: P
     same(first, second)
     operations = first.tables["operations"].rows
     channels = list(load_system(file).channels)
-    for name, period in (("frames", 20_000_000), ("messages", 3_000_000)):
+    for name, period in (("frames", 20_000_000), ("messages", 12_000_000)):
         of = operations[operations["channel"] == channels.index(name)]
         written = of[of["kind"] == WRITE]
         assert written["sequence"].tolist() == list(range(1, written.size + 1))
