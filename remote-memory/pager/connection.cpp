@@ -60,7 +60,7 @@ int take_descriptor(msghdr& message) {
 Connection::~Connection() {
     // Others hold the socket open, too: threads with a table of their own that began meanwhile, and children.
     // The peer is to see the end; a child lets go of what is its parent's.
-    if (::getpid() == process_ && !handed_over_) {
+    if (::getpid() == process_) {
         cut();
     }
     ::close(first_);

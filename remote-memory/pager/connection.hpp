@@ -37,7 +37,7 @@ class Connection {
     void cut() const noexcept;
     // The socket, of which another process gets a copy: the end of this object is not the connection's.
     [[nodiscard]] int hand_over() noexcept {
-        handed_over_ = true;
+        process_ = 0;
         return socket_;
     }
 
@@ -83,11 +83,10 @@ class Connection {
     [[nodiscard]] bool plausible(const Header& header, std::size_t capacity) const noexcept;
 
     int socket_;
-    int process_ = ::getpid();  // whose it is
+    int process_ = ::getpid();  // whose it is; 0: handed over
     int first_;                 // that it was made with
     int renewed_ = -1;          // that `renew` gave it, and in which table of descriptors that is
     int table_ = 0;
-    bool handed_over_ = false;
     std::chrono::microseconds spin_;
     std::chrono::milliseconds patience_;
     bool secured_ = false;

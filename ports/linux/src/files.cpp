@@ -63,6 +63,18 @@ int replay(const RunConfig& config, const Catalogue& catalogue, const std::files
     return detail::Replay(config, catalogue, raw, start, only).run();
 }
 
+namespace {
+
+// Throws std::system_error where something could not be written.
+void close(RecordFiles& files, const std::filesystem::path& folder) {
+    files.close();
+    if (files.error() != 0) {
+        throw std::system_error(files.error(), std::generic_category(), "the record in " + folder.string());
+    }
+}
+
+}  // namespace
+
 struct RunRecord::Parts {
     Parts(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared, std::filesystem::path raw)
         : folder(std::move(raw)),
@@ -96,11 +108,7 @@ void RunRecord::settle() {
     parts_->files.settle();
 }
 void RunRecord::close() {
-    parts_->files.close();
-    if (parts_->files.error() != 0) {
-        throw std::system_error(parts_->files.error(), std::generic_category(),
-                                "the record in " + parts_->folder.string());
-    }
+    linux_port::close(parts_->files, parts_->folder);
 }
 void RunRecord::complete(Ticks start, const Cost& cost) {
     parts_->tables.complete(parts_->writer, parts_->files, start, cost);
@@ -115,10 +123,7 @@ void complete_record(const RunConfig& config, const Catalogue& catalogue, Shared
     if (rings) {
         tables.drain(files);
     }
-    files.close();
-    if (files.error() != 0) {
-        throw std::system_error(files.error(), std::generic_category(), "the record in " + raw.string());
-    }
+    close(files, raw);
     tables.complete(writer, files, start, {});
 }
 
