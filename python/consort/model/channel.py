@@ -154,11 +154,13 @@ class Chain(Described):
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
-BATCH = re.compile(r"\bBatch\s*<")
+# A `Messages` is all that came since the load before.
+SEVERAL = re.compile(r"\b(Batch|spm::Messages)\s*<")
 
 
 def takes_several(header: Path) -> bool:
-    """True if a step's header, or one that it includes by a path in quotes, has a `consort::Batch<T, N>`.
+    """True if a step's header, or one that it includes by a path in quotes, has a `consort::Batch<T, N>` or
+    a `consort::spm::Messages`.
 
     How many blocks the step takes, only its types say.
     """
@@ -172,7 +174,7 @@ def takes_several(header: Path) -> bool:
         seen.add(place)
         written = read_bytes(place, LARGEST_MODEL, "header").decode("utf-8", "replace")
         text = COMMENT.sub(" ", written)
-        if BATCH.search(text):
+        if SEVERAL.search(text):
             return True
         unread += [place.parent / name for name in QUOTED_INCLUDE.findall(text)]
     return False

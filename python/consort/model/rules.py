@@ -323,14 +323,17 @@ def filling(system: System, document: Document) -> Iterator[BadInput]:
     """Warnings: queues and mailboxes that fill, as blocks come faster than they are taken."""
     for name, channel in system.channels.items():
         source = system.tasks.get(system.writer(name) or "")
-        if SEMANTICS[channel.implemented_by].full != "dropped" or source is None or source.period is None:
+        apart = channel.min_interarrival if source is None else source.period
+        if SEMANTICS[channel.implemented_by].full != "dropped" or apart is None:
             continue
         for reader in system.readers(name):
             period = system.tasks[reader].period if reader in system.tasks else None
-            if period is None or period <= source.period or system.takes_several(reader):
+            if period is None or period <= apart or system.takes_several(reader):
                 continue
             text = (
-                f"a block comes each {source.period}, and {reader} takes one each {period}: it fills, and"
-                " blocks are dropped; let the step take several (consort::Batch), or write 'kind: sporadic'"
+                f"a block comes each {apart}, and {reader} takes one each {period}: it fills, and"
+                " blocks are dropped; let the step take several (consort::Batch)"
             )
+            newest = "implementation: snapshot" if source is None else "kind: sporadic"
+            text += f", or write '{newest}'"
             yield document.problem(("channels", name), text, at_key=True)

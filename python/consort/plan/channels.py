@@ -211,11 +211,23 @@ EXECUTED_ON = ("linux", "virtual")
 
 
 def dropping(plan: Plan) -> tuple[PlannedChannel, ...]:
-    """The channels from task to task that hand out the oldest block, and drop one that finds no room."""
+    """The channels to tasks that hand out the oldest block, and drop one that finds no room, if it is known
+    when their blocks come."""
     return tuple(
         channel
         for channel in plan.carried
-        if channel.reads_oldest and plan.tasks.keys() >= {channel.writer, *channel.readers}
+        if channel.reads_oldest
+        and plan.tasks.keys() >= set(channel.readers)
+        and (channel.writer in plan.tasks or _sent_in_turn(plan, channel))
+    )
+
+
+def _sent_in_turn(plan: Plan, channel: PlannedChannel) -> bool:
+    """True if a device sends the blocks of a channel one after the other, and no job waits for them."""
+    return (
+        channel.messages_apart_ps > 0
+        and all(plan.tasks[reader].arrival != channel.name for reader in channel.readers)
+        and link_of(plan, channel) is None
     )
 
 

@@ -177,11 +177,15 @@ def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np
     parts = []
     for number, channel in enumerate(ran.channels):
         let = channel.communication == "let"
-        writer = places[channel.writer]
+        writer = places.get(channel.writer, NONE)
         readers = [places[reader] for reader in channel.readers]
-        moments = {task: moments_of(task, let) for task in (writer, *readers)}
+        moments = {task: moments_of(task, let) for task in {writer, *readers} - {NONE}}
         reads = {task: (seq, read) for task, (seq, read, _) in moments.items()}
-        seq, _, written = moments[writer]
+        if writer == NONE:  # a device, which sends at 0 and then at its distance
+            written = np.arange(0, simulation.duration, channel.messages_apart_ps) + FIRST_TICK
+            seq = np.arange(written.size)
+        else:
+            seq, _, written = moments[writer]
         wrote = written > 0
         arrives = arrivals.get((channel.writer, channel.readers[0]))
         alike = (

@@ -131,6 +131,49 @@ def test_random_channels_drop_the_same_blocks_in_both_records(tmp_path: Path) ->
     assert dropped > 50
 
 
+def _until(moved: dict[str, list[tuple[int, ...]]], block: int) -> dict[str, list[tuple[int, ...]]]:
+    return {kind: [row for row in rows if row[1] <= block] for kind, rows in moved.items()}
+
+
+def test_messages_of_a_device_are_dropped_alike_in_both_records(tmp_path: Path) -> None:
+    dropped = 0
+    cost = {"value": "1ms", "assumed": "chosen"}
+    for number in range(8):
+        chance = random.Random(number)
+        apart, period = chance.choice((5, 10, 20, 30)), chance.choice((10, 20, 30, 70))
+        capacity = chance.choice((2, 4, 8))
+        offset = f"{chance.choice((0, 7, 45))}ms"
+        data = {
+            "consort": 1,
+            "platform": "linux-host",
+            "devices": {"bus": {"kind": "can"}},
+            "tasks": {
+                "r": {"period": f"{period}ms", "offset": offset, "wcet": cost, "bcet": cost, "on": "master-0"}
+            },
+            "channels": {
+                "m": {"kind": "subscription", "flow": 7, "from": "bus", "to": ["r"], "size": "8B"}
+                | {"capacity": capacity, "min_interarrival": f"{apart}ms"}
+            },
+            "run": {"iterations": 40},
+        }
+        file = tmp_path / f"{number}.yaml"
+        file.write_text(yaml.safe_dump(data), encoding="utf-8")
+        system = load_system(file)
+        warned = json.loads(CliRunner().invoke(cli, ["check", str(file), "--json"]).stdout)["warnings"]
+        assert bool(warned) == (period > apart), data
+        ran = run(system, target="virtual", stand_ins=True, root=tmp_path / "runs", name=f"r{number}")
+        simulated = simulate(system, f"{40 * period}ms", root=tmp_path / "runs", name=f"s{number}")
+        here, there = _moved(simulated, ("m",)), _moved(ran, ("m",))
+        # A run ends with its last job, a simulation with its time.
+        both = min(max(block for rows in moved.values() for _, block in rows) for moved in (here, there))
+        assert _until(here, both) == _until(there, both), data
+        lost = len(there.get("write-dropped", ()))
+        verdict = "not held" if lost else "held"
+        assert (simulated.verdict["ok"], ran.verdict["ok"]) == (verdict, verdict), data
+        dropped += lost
+    assert dropped > 50
+
+
 def test_bounds_warn_of_a_queue_that_fills_as_the_check_does(tmp_path: Path) -> None:
     file = tmp_path / "system.yaml"
     file.write_text(STATUSES.format(capacity=4, chains=""), encoding="utf-8")
