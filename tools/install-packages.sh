@@ -5,7 +5,7 @@
 set -euo pipefail
 
 declare -A wanted=(
-    [runtime]="g++ ccache make cmake ninja-build python3-venv python3-dev nlohmann-json3-dev stress-ng"
+    [runtime]="g++ ccache make cmake ninja-build python3-venv python3-dev libjsoncpp-dev stress-ng"
     [remote]="libsodium-dev libisal-dev libfabric-dev"
     [test]="iverilog liblz4-dev libzydis-dev libsodium-dev libisal-dev libfabric-dev perl clang libclang-rt-dev libgtest-dev relacy-dev qemu-user qemu-system-arm qemu-system-misc qemu-system-x86 libelf1 gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib
             g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu g++-i686-linux-gnu

@@ -19,6 +19,7 @@
 
 namespace {
 
+namespace json = consort::linux_port::json;
 using bench::Link;
 using Links = std::vector<std::unique_ptr<Link>>;
 
@@ -199,20 +200,21 @@ int run(const Arguments& arguments) {
         writer.table(runner.samples());
         writer.table(runner.blocks());
     }
-    nlohmann::json described = nlohmann::json::array();
+    json::Value described = json::array();
     for (const auto& link : links[0]) {
-        described.push_back({{"what", link->what()},
-                             {"bytes", link->bytes()},
-                             {"spin", link->spin()},
-                             {"messages", link->messages()},
-                             {"stream_capacity", link->stream_capacity()}});
+        described.append(json::object({{"what", link->what()},
+                                       {"bytes", link->bytes()},
+                                       {"spin", link->spin()},
+                                       {"messages", link->messages()},
+                                       {"stream_capacity", link->stream_capacity()}}));
     }
     for (const Links& placed : links) {
         for (const auto& link : placed) {
             errors += link->content_errors;
         }
     }
-    writer.config = {{"links", described}, {"cpus", arguments.cpus}, {"seconds", arguments.seconds}};
+    writer.config =
+        json::object({{"links", described}, {"cpus", arguments.cpus}, {"seconds", arguments.seconds}});
     writer.counter("content_errors", errors);
     const auto reads = static_cast<std::size_t>(arguments.seconds < 5 ? 20'000 : 300'000);
     const double part = arguments.seconds < 5 ? 1.0 : 5.0;

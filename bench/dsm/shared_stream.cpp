@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -26,6 +25,7 @@
 #include "consort/dsm.hpp"
 #include "consort/link.hpp"
 #include "consort/linux/cpus.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/locked_buffer.hpp"
 #include "consort/linux/port.hpp"
 #include "consort/linux/program.hpp"
@@ -39,7 +39,7 @@ using namespace consort::linux_port;
 using dsm::Outcome;
 using dsm::page_bytes;
 using dsm::Right;
-using Json = nlohmann::json;
+namespace json = consort::linux_port::json;
 
 constexpr std::uint32_t pages = 4096;
 constexpr std::uint32_t bytes = pages * page_bytes;
@@ -158,7 +158,7 @@ Result local(std::uint32_t rounds, std::uint32_t stride, Cpus cpus) {
 
 // `tracker`: of the host's copy, or none: then it marks its changes.
 template <class Tracker>
-Json shared(std::uint32_t rounds, std::uint32_t stride, Cpus cpus, SharedCopy& copy, Tracker tracker) {
+json::Value shared(std::uint32_t rounds, std::uint32_t stride, Cpus cpus, SharedCopy& copy, Tracker tracker) {
     constexpr bool marks = std::is_same_v<Tracker, dsm::NoTracker>;
     using Queue = link::Host<slots>;
     using Host = dsm::Host<Queue, access::Coherent, Tracker>;
@@ -208,14 +208,14 @@ Json shared(std::uint32_t rounds, std::uint32_t stride, Cpus cpus, SharedCopy& c
     };
     const std::uint64_t before = host.moved().bytes_out;
     const Result result = rounds_of(rounds, cpus.peer, produce, consume, idle, expected(rounds, stride));
-    return {{"ns", result.ns},
-            {"wrong", result.wrong + refused},
-            {"bytes_out", host.moved().bytes_out - before},
-            {"pieces", host.moved().pieces}};
+    return json::object({{"ns", result.ns},
+                         {"wrong", result.wrong + refused},
+                         {"bytes_out", host.moved().bytes_out - before},
+                         {"pieces", host.moved().pieces}});
 }
 
 // The bytes of a round, moved by the engine alone.
-Json link_alone(std::uint32_t rounds, std::uint32_t stride) {
+json::Value link_alone(std::uint32_t rounds, std::uint32_t stride) {
     LockedBuffer near(bytes, false);
     LockedBuffer far(bytes, false);
     std::vector<std::uint64_t> ns;
@@ -230,13 +230,13 @@ Json link_alone(std::uint32_t rounds, std::uint32_t stride) {
             ns.push_back(since(begun));
         }
     }
-    return {{"ns", ns}, {"wrong", 0}};
+    return json::object({{"ns", ns}, {"wrong", 0}});
 }
 
-Json measured(std::uint32_t rounds, std::uint32_t stride, Cpus cpus) {
-    Json rows;
+json::Value measured(std::uint32_t rounds, std::uint32_t stride, Cpus cpus) {
+    json::Value rows;
     const Result plain = local(rounds, stride, cpus);
-    rows["local"] = {{"ns", plain.ns}, {"wrong", plain.wrong}};
+    rows["local"] = json::object({{"ns", plain.ns}, {"wrong", plain.wrong}});
     // What is compared comes at once after what it is compared with: the machine is not always as fast.
     {
         SharedCopy copy(window, bytes);
@@ -249,7 +249,7 @@ Json measured(std::uint32_t rounds, std::uint32_t stride, Cpus cpus) {
         try {
             rows[name] = shared(rounds, stride, cpus, copy, WrittenPages(copy, detail));
         } catch (const std::system_error& error) {
-            rows[name] = {{"lacks", error.what()}};
+            rows[name] = json::object({{"lacks", error.what()}});
         }
     }
     return rows;
@@ -266,9 +266,9 @@ int main(int argc, char** argv) {
         }
         const Cpus cpus{choice.cpus[0], choice.cpus[1]};
         set_affinity({cpus.host});
-        const Json all = {
-            {"bytes", bytes}, {"whole", measured(rounds, 1, cpus)}, {"sparse", measured(rounds, 16, cpus)}};
-        std::printf("%s\n", all.dump().c_str());
+        const json::Value all = json::object(
+            {{"bytes", bytes}, {"whole", measured(rounds, 1, cpus)}, {"sparse", measured(rounds, 16, cpus)}});
+        std::printf("%s\n", json::written(all).c_str());
         return 0;
     });
 }

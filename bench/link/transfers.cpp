@@ -14,12 +14,12 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "consort/linux/cpus.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/link_engine.hpp"
 #include "consort/linux/locked_buffer.hpp"
 #include "consort/linux/port.hpp"
@@ -29,7 +29,7 @@ namespace {
 
 using namespace consort;
 using namespace consort::linux_port;
-using Json = nlohmann::json;
+namespace json = consort::linux_port::json;
 using link::Completing;
 using link::Completion;
 using link::Direction;
@@ -141,11 +141,11 @@ std::uint64_t bare_copies(Bench& bench, Direction direction, std::uint32_t packe
     return ns_since(begun);
 }
 
-Json throughput(std::uint32_t rounds) {
+json::Value throughput(std::uint32_t rounds) {
     constexpr std::size_t window = std::size_t{4} << 20U;
     constexpr std::size_t moved = std::size_t{2} << 20U;
     Bench bench(window);
-    Json points = Json::array();
+    json::Value points = json::array();
     for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
         fill(bench.source(direction), window, 1 + static_cast<std::uint32_t>(direction));
         for (std::uint32_t packet = 64; packet <= 64 * 1024; packet *= 2) {
@@ -161,20 +161,21 @@ Json throughput(std::uint32_t rounds) {
                     ns.push_back(stream(bench, direction, packet, outstanding, packets));
                 }
                 bench.compare(direction, covered);
-                points.push_back({{"direction", name_of(direction)},
-                                  {"packet", packet},
-                                  {"outstanding", outstanding},
-                                  {"packets", packets},
-                                  {"ns", ns}});
+                points.append(json::object({{"direction", name_of(direction)},
+                                            {"packet", packet},
+                                            {"outstanding", outstanding},
+                                            {"packets", packets},
+                                            {"ns", ns}}));
             }
-            points.push_back({{"direction", name_of(direction)},
-                              {"packet", packet},
-                              {"outstanding", 0},
-                              {"packets", packets},
-                              {"ns", floor}});
+            points.append(json::object({{"direction", name_of(direction)},
+                                        {"packet", packet},
+                                        {"outstanding", 0},
+                                        {"packets", packets},
+                                        {"ns", floor}}));
         }
     }
-    return {{"points", points}, {"content_errors", bench.errors}, {"pages", name_of(bench.pages())}};
+    return json::object(
+        {{"points", points}, {"content_errors", bench.errors}, {"pages", name_of(bench.pages())}});
 }
 
 // One transfer, cut into descriptors of `piece`, all of them posted as the ring has room; returns when the
@@ -201,12 +202,12 @@ void block(Bench& bench, Direction direction, std::uint32_t size, std::uint32_t 
     }
 }
 
-Json blocking(std::uint64_t bytes) {
+json::Value blocking(std::uint64_t bytes) {
     constexpr std::uint32_t largest = 64U << 20U;
     // As many as in the paper, where that is not more than `bytes`.
     constexpr std::uint64_t iterations = 1024;
     Bench bench(largest);
-    Json points = Json::array();
+    json::Value points = json::array();
     for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
         fill(bench.source(direction), largest, 3 + static_cast<std::uint32_t>(direction));
         for (std::uint32_t size = 4096; size <= largest; size *= 2) {
@@ -224,16 +225,17 @@ Json blocking(std::uint64_t bytes) {
                 }
             }
             bench.compare(direction, size);
-            points.push_back({{"direction", name_of(direction)},
-                              {"bytes", size},
-                              {"small_ns", small},
-                              {"large_ns", large}});
+            points.append(json::object({{"direction", name_of(direction)},
+                                        {"bytes", size},
+                                        {"small_ns", small},
+                                        {"large_ns", large}}));
         }
     }
-    return {{"points", points}, {"content_errors", bench.errors}, {"pages", name_of(bench.pages())}};
+    return json::object(
+        {{"points", points}, {"content_errors", bench.errors}, {"pages", name_of(bench.pages())}});
 }
 
-Json modify(std::uint32_t rounds) {
+json::Value modify(std::uint32_t rounds) {
     constexpr std::size_t bytes = std::size_t{256} << 20U;
     LockedBuffer memory(bytes);
     set_affinity({pick_cpus(1).cpus.at(0)});
@@ -252,11 +254,11 @@ Json modify(std::uint32_t rounds) {
         std::memcpy(&word, memory.data() + at, sizeof(word));
         errors += word == rounds ? 0 : 1;
     }
-    return {{"bytes", bytes},
-            {"ns", ns},
-            {"pages", name_of(memory.pages())},
-            {"notes", memory.notes()},
-            {"content_errors", errors}};
+    return json::object({{"bytes", bytes},
+                         {"ns", ns},
+                         {"pages", name_of(memory.pages())},
+                         {"notes", memory.notes()},
+                         {"content_errors", errors}});
 }
 
 }  // namespace
@@ -268,7 +270,7 @@ int main(int argc, char** argv) {
         if (number == 0 || number > (1ULL << 40U)) {
             throw std::invalid_argument("give throughput, blocking or modify, and a number above 0");
         }
-        Json result;
+        json::Value result;
         if (what == "throughput") {
             result = throughput(static_cast<std::uint32_t>(std::min<std::uint64_t>(number, 100'000)));
         } else if (what == "blocking") {
@@ -278,7 +280,7 @@ int main(int argc, char** argv) {
         } else {
             throw std::invalid_argument("'" + what + "' is none of throughput, blocking, modify");
         }
-        std::puts(result.dump().c_str());
+        std::puts(json::written(result).c_str());
         return static_cast<int>(good);
     });
 }

@@ -96,7 +96,7 @@ class Errors {
         writer.counter("content_errors", count_);
         for (const Error& error : first_) {
             writer.event(error.tick, "content-error",
-                         {{"bytes", error.size}, {"iteration", error.iteration}});
+                         json::object({{"bytes", error.size}, {"iteration", error.iteration}}));
         }
     }
     [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -223,7 +223,7 @@ void run_master(const Plan& plan, const PairOptions& options, const SharedMemory
     std::vector<Samples> tables;
     for (const std::uint32_t size : plan.sizes) {
         tables.push_back(samples("loopback_" + std::to_string(size), plan.iterations,
-                                 {{"bytes", size}, {"rounds", plan.rounds()}}));
+                                 json::object({{"bytes", size}, {"rounds", plan.rounds()}})));
     }
     Legs legs;
     for (std::size_t i = 0; i < plan.sizes.size(); ++i) {
@@ -232,8 +232,8 @@ void run_master(const Plan& plan, const PairOptions& options, const SharedMemory
         });
     }
     Samples floor = samples("floor", plan.floor_block() * plan.floor_blocks(),
-                            {{"block", plan.floor_block()}, {"blocks", plan.floor_blocks()}});
-    Samples empty = samples("empty_section", 10'000, nlohmann::json::object());
+                            json::object({{"block", plan.floor_block()}, {"blocks", plan.floor_blocks()}}));
+    Samples empty = samples("empty_section", 10'000, json::object());
     Realtime achieved;
     {
         const port::RealtimeGuard guard(options.of(options.master_cpu));
@@ -254,9 +254,9 @@ void run_master(const Plan& plan, const PairOptions& options, const SharedMemory
         measure_empty_section(empty);
     }
     achieved.notes.insert(achieved.notes.end(), options.notes.begin(), options.notes.end());
-    writer.config = options.json();
+    writer.config = options.to_json();
     writer.config["iterations"] = plan.iterations;
-    writer.config["sizes"] = plan.sizes;
+    writer.config["sizes"] = json::of(plan.sizes);
     writer.config["gap_us"] = plan.gap_us;
     writer.config["worker_realtime"] = worker_report(common);
     for (const Samples& table : tables) {

@@ -376,15 +376,15 @@ void run_master(const Plan& plan, const PairOptions& options, const Shared& shar
     RawSignal raw(shared.common->raw);
     std::vector<Samples> tables;
     for (const auto& leg : legs) {
-        nlohmann::json attrs = {{"runs", plan.runs},
-                                {"iterations", plan.iterations},
-                                {"direction", leg->to_worker() ? "to worker" : "to master"}};
+        json::Value attrs = json::object({{"runs", plan.runs},
+                                          {"iterations", plan.iterations},
+                                          {"direction", leg->to_worker() ? "to worker" : "to master"}});
         if (leg->bytes() > 0) {
             attrs["bytes"] = leg->bytes();
         }
         tables.push_back(samples(leg->name(), std::size_t{plan.runs} * plan.iterations, attrs));
     }
-    Samples empty = samples("empty_section", 10'000, nlohmann::json::object());
+    Samples empty = samples("empty_section", 10'000, json::object());
     std::uint64_t inversions = 0;
     Realtime achieved;
     {
@@ -407,7 +407,7 @@ void run_master(const Plan& plan, const PairOptions& options, const Shared& shar
     }
     achieved.notes.insert(achieved.notes.end(), options.notes.begin(), options.notes.end());
     const std::uint32_t wrong = shared.common->content_errors.word.load();
-    writer.config = options.json();
+    writer.config = options.to_json();
     writer.config["iterations"] = plan.iterations;
     writer.config["runs"] = plan.runs;
     writer.config["gap_ms"] = plan.gap_ms;

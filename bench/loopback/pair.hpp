@@ -19,6 +19,7 @@
 
 #include "consort/icc.hpp"
 #include "consort/linux/cpus.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/program.hpp"
 #include "consort/linux/realtime.hpp"
 #include "consort/linux/recorder.hpp"
@@ -29,6 +30,7 @@
 
 namespace consort::bench {
 
+namespace json = linux_port::json;
 using linux_port::Clock;
 using linux_port::Realtime;
 using linux_port::RealtimeOptions;
@@ -103,10 +105,10 @@ struct PairOptions {
         return wanted;
     }
 
-    [[nodiscard]] nlohmann::json json() const {
-        return {{"master_cpu", master_cpu},
-                {"worker_cpu", worker_cpu},
-                {"class", realtime ? "realtime" : "ordinary"}};
+    [[nodiscard]] json::Value to_json() const {
+        return json::object({{"master_cpu", master_cpu},
+                             {"worker_cpu", worker_cpu},
+                             {"class", realtime ? "realtime" : "ordinary"}});
     }
 };
 
@@ -261,14 +263,18 @@ inline int run_pair(const char* program, const PairOptions& options, const std::
 }
 
 inline void report_worker(Common& common, const Realtime& achieved) {
-    const std::string text = linux_port::to_json(achieved).dump();
+    const std::string text = json::written(linux_port::to_json(achieved));
     std::strncpy(common.worker_realtime, text.c_str(), sizeof common.worker_realtime - 1);
 }
 
-inline nlohmann::json worker_report(const Common& common) {
+inline json::Value worker_report(const Common& common) {
     // Cut short only where the notes are longer than the buffer: then it is a text.
-    auto report = nlohmann::json::parse(common.worker_realtime, nullptr, false);
-    return report.is_discarded() ? nlohmann::json(common.worker_realtime) : report;
+    try {
+        std::istringstream text(common.worker_realtime);
+        return json::parsed(text, "worker");
+    } catch (const std::invalid_argument&) {
+        return common.worker_realtime;
+    }
 }
 
 struct Sample {
@@ -276,10 +282,10 @@ struct Sample {
 };
 using Samples = linux_port::Table<Sample>;
 
-inline Samples samples(const std::string& name, std::size_t rows, nlohmann::json attrs) {
+inline Samples samples(const std::string& name, std::size_t rows, const json::Value& attrs) {
     Samples table(name, rows);
     table.duration("time", &Sample::ticks);
-    table.attrs = std::move(attrs);
+    table.attrs = attrs;
     return table;
 }
 

@@ -15,16 +15,16 @@
 #include <cstring>
 #include <deque>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "consort/linux/json.hpp"
 #include "consort/linux/spm_machine.hpp"
 #include "consort/linux/spm_udp.hpp"
 #include "simulated.hpp"
 
 namespace {
 
-using nlohmann::json;
+namespace json = consort::linux_port::json;
 using namespace consort::linux_port;
 namespace spm = consort::spm;
 using consort::Ticks;
@@ -235,7 +235,7 @@ double megabits(std::uint32_t packets, std::uint64_t run_ns) {
 }
 
 template <std::uint32_t capacity>
-bool measure(std::uint64_t slot_ns, std::uint64_t run_ns, bool together, json& rows) {
+bool measure(std::uint64_t slot_ns, std::uint64_t run_ns, bool together, json::Value& rows) {
     const Check simulated = in_virtual_time<capacity>(slot_ns, run_ns);
     Measured sum;
     const auto add = [&sum](const Measured& m) {
@@ -250,15 +250,15 @@ bool measure(std::uint64_t slot_ns, std::uint64_t run_ns, bool together, json& r
         add(on_this_machine<capacity>(slot_ns, run_ns, {true, false}));
         add(on_this_machine<capacity>(slot_ns, run_ns, {false, true}));
     }
-    rows.push_back({{"slot_us", slot_ns / 1000},
-                    {"packets_a_load", capacity},
-                    {"simulated_mbps", megabits(simulated.returned, run_ns)},
-                    {"measured_mbps", megabits(sum.returned, run_ns)},
-                    {"offered", sum.sent},
-                    {"returned", sum.returned},
-                    {"wrong", sum.wrong + simulated.wrong},
-                    {"slots_missed", sum.missed},
-                    {"together", together}});
+    rows.append(json::object({{"slot_us", slot_ns / 1000},
+                              {"packets_a_load", capacity},
+                              {"simulated_mbps", megabits(simulated.returned, run_ns)},
+                              {"measured_mbps", megabits(sum.returned, run_ns)},
+                              {"offered", sum.sent},
+                              {"returned", sum.returned},
+                              {"wrong", sum.wrong + simulated.wrong},
+                              {"slots_missed", sum.missed},
+                              {"together", together}}));
     return sum.wrong + simulated.wrong == 0;
 }
 
@@ -272,7 +272,7 @@ int main(int argc, char** argv) {
     }
     try {
         const bool together = pick_cpus(3).cpus.size() >= 3;
-        json rows = json::array();
+        json::Value rows = json::array();
         bool right = true;
         for (const std::uint64_t slot_us : {800U, 400U}) {
             right = measure<1>(slot_us * 1000, ms * 1'000'000, together, rows) && right;

@@ -15,10 +15,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "consort/linux/json.hpp"
 #include "consort/linux/spm_machine.hpp"
 #include "inputs.hpp"
 #include "kernels/all.hpp"
@@ -26,7 +26,7 @@
 
 namespace {
 
-using nlohmann::json;
+namespace json = consort::linux_port::json;
 using namespace consort::linux_port;
 namespace spm = consort::spm;
 using consort::Ticks;
@@ -41,10 +41,10 @@ double ns(Ticks ticks) {
     return static_cast<double>(ticks) * 1e9 / static_cast<double>(Clock::ticks_per_second());
 }
 
-json list_of(const std::vector<Ticks>& ticks) {
-    json list = json::array();
+json::Value list_of(const std::vector<Ticks>& ticks) {
+    json::Value list = json::array();
     for (const Ticks t : ticks) {
-        list.push_back(ns(t));
+        list.append(ns(t));
     }
     return list;
 }
@@ -179,7 +179,7 @@ std::size_t count(const SpmRun& run, spm::Kind kind) {
 
 // One kernel in one way.
 template <class K>
-bool measure(const Settings& settings, Stream& stream, json& rows) {
+bool measure(const Settings& settings, Stream& stream, json::Value& rows) {
     bool right = true;
     for (const bool streaming : {false, true}) {
         for (const bool phases : {false, true}) {
@@ -191,13 +191,13 @@ bool measure(const Settings& settings, Stream& stream, json& rows) {
                 nullptr, [&stream, streaming] { return streaming && stream(); });
             const SpmRun run = machine.run(settings.period * settings.jobs);
             right = right && Run<K>::right();
-            rows.push_back({{"kernel", K::name},
-                            {"three_phase", phases},
-                            {"streaming", streaming},
-                            {"bytes", spm::layout_of(TaskOf<K>::footprint).bytes},
-                            {"execution_ns", list_of(Run<K>::execution)},
-                            {"warming_ns", list_of(Run<K>::warming)},
-                            {"slots_missed", count(run, spm::Kind::slot_missed)}});
+            rows.append(json::object({{"kernel", K::name},
+                                      {"three_phase", phases},
+                                      {"streaming", streaming},
+                                      {"bytes", spm::layout_of(TaskOf<K>::footprint).bytes},
+                                      {"execution_ns", list_of(Run<K>::execution)},
+                                      {"warming_ns", list_of(Run<K>::warming)},
+                                      {"slots_missed", count(run, spm::Kind::slot_missed)}}));
         }
     }
     if (!right) {
@@ -213,7 +213,7 @@ struct Partition40 {
     alignas(64) static inline std::byte image[bytes];
 };
 
-json overheads(const Settings& settings) {
+json::Value overheads(const Settings& settings) {
     SpmStep t;
     t.name = "partition";
     t.plan.period = t.plan.deadline = static_cast<consort::app::Time>(settings.period);
@@ -231,7 +231,7 @@ json overheads(const Settings& settings) {
         load.push_back(j.ready - j.load);
         unload.push_back(j.end - j.unload);
     }
-    json result{{"load_ns", list_of(load)}, {"unload_ns", list_of(unload)}};
+    json::Value result = json::object({{"load_ns", list_of(load)}, {"unload_ns", list_of(unload)}});
     // Two short tasks that come together and one that holds the core meanwhile: the next job is ready when
     // the one before finishes.
     SpmStep small = t;
@@ -262,7 +262,7 @@ json overheads(const Settings& settings) {
 }
 
 // All fourteen on one core under TDMA, beside the streaming neighbour: responses for the bound.
-bool together(const Settings& settings, Stream& stream, json& result) {
+bool together(const Settings& settings, Stream& stream, json::Value& result) {
     std::vector<SpmStep> tasks;
     std::vector<const std::byte*> ins;
     std::vector<std::byte*> outs;
@@ -287,7 +287,7 @@ bool together(const Settings& settings, Stream& stream, json& result) {
     const SpmRun run = machine.run(slot * 80 * settings.jobs / 4);
     bool right = true;
     automotive::for_each_kernel([&]<class K>() { right = right && Run<K>::right(); });
-    json rows = json::array();
+    json::Value rows = json::array();
     for (std::uint32_t i = 0; i < table.size(); ++i) {
         Ticks execution = 0;
         Ticks response = 0;
@@ -299,22 +299,22 @@ bool together(const Settings& settings, Stream& stream, json& result) {
                 response = std::max(response, j.end - j.release);
             }
         }
-        rows.push_back({{"task", table[i].name},
-                        {"jobs", jobs},
-                        {"period", table[i].plan.period},
-                        {"execution", execution},
-                        {"response", response}});
+        rows.append(json::object({{"task", table[i].name},
+                                  {"jobs", jobs},
+                                  {"period", table[i].plan.period},
+                                  {"execution", execution},
+                                  {"response", response}}));
     }
     // In ticks: the bound takes integers.
-    result = {{"slot", slot},
-              {"tasks", rows},
-              {"slots_missed", count(run, spm::Kind::slot_missed)},
-              {"slots_overrun", count(run, spm::Kind::slot_overrun)},
-              {"releases_lost", count(run, spm::Kind::release_lost)},
-              {"step_ns", list_of(run.steps)},
-              {"slot_ns", ns(slot)},
-              {"cpus", run.cpus},
-              {"notes", run.notes}};
+    result = json::object({{"slot", slot},
+                           {"tasks", rows},
+                           {"slots_missed", count(run, spm::Kind::slot_missed)},
+                           {"slots_overrun", count(run, spm::Kind::slot_overrun)},
+                           {"releases_lost", count(run, spm::Kind::release_lost)},
+                           {"step_ns", list_of(run.steps)},
+                           {"slot_ns", ns(slot)},
+                           {"cpus", run.cpus},
+                           {"notes", run.notes}});
     return right;
 }
 
@@ -334,13 +334,13 @@ int main(int argc, char** argv) {
     try {
         Stream stream;
         displace();
-        json result;
+        json::Value result;
         bool right = true;
         result["overheads"] = overheads(settings);
-        json kernels = json::array();
+        json::Value kernels = json::array();
         automotive::for_each_kernel(
             [&]<class K>() { right = measure<K>(settings, stream, kernels) && right; });
-        json patterns = json::array();
+        json::Value patterns = json::array();
         const auto each = [&]<class... K>() {
             ((right = measure<K>(settings, stream, patterns) && right), ...);
         };

@@ -8,13 +8,13 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 #include <string>
 
 #include "consort/linux/clock.hpp"
 #include "consort/linux/cpus.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/program.hpp"
 #include "consort/linux/remote_segment.hpp"
 #include "options.hpp"
@@ -24,6 +24,7 @@
 namespace {
 
 using namespace consort;
+namespace json = linux_port::json;
 using linux_port::Clock;
 using linux_port::Series;
 
@@ -166,13 +167,14 @@ int run(int argc, char** argv) {
         });
         many.end(found);
     }
-    nlohmann::json runs = nlohmann::json::array();
+    json::Value runs = json::array();
     for (std::size_t pages = 1; pages < found.runs.size(); ++pages) {
         if (const Longest& each = found.runs.at(pages); each.faults != 0) {
-            runs.push_back({{"pages", pages}, {"n", each.faults}, {"max", Series::picoseconds(each.ticks)}});
+            runs.append(json::object(
+                {{"pages", pages}, {"n", each.faults}, {"max", Series::picoseconds(each.ticks)}}));
         }
     }
-    const nlohmann::json result = {
+    const json::Value result = json::object({
         {"cpu", cpu},
         {"policy", policy},
         {"apart", apart},
@@ -182,8 +184,8 @@ int run(int argc, char** argv) {
         {"page", found.page.summary()},
         {"write", found.write.summary()},
         {"runs", runs},
-    };
-    std::printf("%s\n", result.dump().c_str());
+    });
+    std::printf("%s\n", json::written(result).c_str());
     return linux_port::good;
 }
 

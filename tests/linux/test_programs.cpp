@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "consort/linux/json.hpp"
 #include "temporary.hpp"
 
 namespace {
@@ -53,9 +53,9 @@ bool blocks(pid_t pid, int signal) {
     }
 }
 
-nlohmann::json manifest(const std::filesystem::path& folder) {
+json::Value manifest(const std::filesystem::path& folder) {
     std::ifstream file(folder / "manifest.json");
-    return nlohmann::json::parse(file);
+    return json::parsed(file, "manifest");
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ TEST(Interference, RecordsWhatItMoved) {
     ASSERT_EQ(status_of(start({CONSORT_INTERFERENCE, "--stream", "--loopback-copy", "--stream-mib", "1",
                                "--file-mib", "1", "--seconds", "0.3", "--raw", raw.path})),
               0);
-    const nlohmann::json record = manifest(raw.path);
+    const json::Value record = manifest(raw.path);
     EXPECT_GT(record["counters"]["memory_stream_bytes"], 0);
     EXPECT_GT(record["counters"]["loopback_copy_bytes"], 0);
     const auto& table = record["tables"][0];
@@ -109,20 +109,29 @@ TEST(Interference, ExitStatuses) {
 
 namespace {
 
-nlohmann::json probe(const std::string& arguments) {
+json::Value probe(const std::string& arguments) {
     FILE* output = ::popen((CONSORT_PROBE " " + arguments).c_str(), "r");
     if (output == nullptr) {
-        return nullptr;
+        return {};
     }
     std::string text;
     for (char part[4096]; const std::size_t n = ::fread(part, 1, sizeof part, output);) {
         text.append(part, n);
     }
-    return ::pclose(output) == 0 ? nlohmann::json::parse(text) : nlohmann::json(nullptr);
+    std::istringstream printed(text);
+    return ::pclose(output) == 0 ? json::parsed(printed, "probe") : json::Value();
 }
 
-void expect_ordered(const nlohmann::json& series, std::uint64_t all) {
-    EXPECT_EQ(series["n"].get<std::uint64_t>() + series["disturbed"].get<std::uint64_t>(), all);
+std::vector<std::uint64_t> numbers(const json::Value& list) {
+    std::vector<std::uint64_t> found;
+    for (const json::Value& each : list) {
+        found.push_back(each.asUInt64());
+    }
+    return found;
+}
+
+void expect_ordered(const json::Value& series, std::uint64_t all) {
+    EXPECT_EQ(series["n"].asUInt64() + series["disturbed"].asUInt64(), all);
     EXPECT_LE(series["min"], series["median"]);
     EXPECT_LE(series["median"], series["p99"]);
     EXPECT_LE(series["p99"], series["max"]);
@@ -134,23 +143,23 @@ void expect_ordered(const nlohmann::json& series, std::uint64_t all) {
 TEST(Probe, WakeupsAndGaps) {
     const auto result =
         probe("--measure wakeup,busy --seconds 0.1 --interval-us 500 --ordinary --deep-idle --lengths 4096");
-    ASSERT_TRUE(result.is_object());
+    ASSERT_TRUE(result.isObject());
     expect_ordered(result["wakeup"][0], 200);
-    EXPECT_FALSE(result.contains("switch"));
+    EXPECT_FALSE(result.isMember("switch"));
     const auto& busy = result["busy"][0];
     for (const char* cause : {"stopped", "interrupted"}) {
         EXPECT_LE(busy[cause]["longest"], busy[cause]["total"]);
         EXPECT_LE(busy[cause]["total"], busy["lasted"]);
-        const auto lengths = busy[cause]["lengths"].get<std::vector<std::uint64_t>>();
+        const auto lengths = numbers(busy[cause]["lengths"]);
         EXPECT_TRUE(std::is_sorted(lengths.rbegin(), lengths.rend()));
-        EXPECT_EQ(lengths.size(), std::min<std::size_t>(busy[cause]["n"].get<std::size_t>(), 4096));
-        EXPECT_EQ(lengths.empty() ? 0U : lengths.front(), busy[cause]["longest"].get<std::uint64_t>());
+        EXPECT_EQ(lengths.size(), std::min<std::size_t>(busy[cause]["n"].asUInt64(), 4096));
+        EXPECT_EQ(lengths.empty() ? 0U : lengths.front(), busy[cause]["longest"].asUInt64());
     }
 }
 
 TEST(Probe, MemoryAndExchanges) {
     const auto result = probe("--measure memory,exchange --samples 500 --memory-mib 4 --ordinary");
-    if (result.is_null()) {
+    if (result.isNull()) {
         GTEST_SKIP() << "needs two processors";
     }
     for (const auto& memory : result["memory"]) {
@@ -162,34 +171,34 @@ TEST(Probe, MemoryAndExchanges) {
         // Each way is a part of its round trip, by the one clock that all processors read.
         if (exchange["inversions"] == 0) {
             EXPECT_LE(exchange["there"]["min"], exchange["round_trip"]["max"]);
-            EXPECT_LE(exchange["there"]["min"].get<double>() + exchange["back"]["min"].get<double>(),
-                      exchange["round_trip"]["median"].get<double>());
+            EXPECT_LE(exchange["there"]["min"].asDouble() + exchange["back"]["min"].asDouble(),
+                      exchange["round_trip"]["median"].asDouble());
         }
     }
 }
 
 TEST(Probe, Signals) {
     const auto result = probe("--measure signal --samples 100 --ordinary");
-    if (result.is_null()) {
+    if (result.isNull()) {
         GTEST_SKIP() << "needs two processors";
     }
     ASSERT_EQ(result["signal"].size(), result["cpus"].size());
     for (const auto& signal : result["signal"]) {
         EXPECT_NE(signal["from"], signal["to"]);
-        expect_ordered(signal["wake"], 100 - signal["inversions"].get<std::uint64_t>());
+        expect_ordered(signal["wake"], 100 - signal["inversions"].asUInt64());
     }
 }
 
 TEST(Probe, SwitchNeedsFifo) {
     const auto result = probe("--measure switch --samples 200 --ordinary");
-    ASSERT_TRUE(result.is_object());
-    EXPECT_TRUE(result["switch"][0].contains("refused"))
+    ASSERT_TRUE(result.isObject());
+    EXPECT_TRUE(result["switch"][0].isMember("refused"))
         << "an ordinary switch is none of a real-time thread";
     const auto fifo = probe("--measure switch --samples 200");
-    ASSERT_TRUE(fifo.is_object());
-    if (!fifo["switch"][0].contains("refused")) {
+    ASSERT_TRUE(fifo.isObject());
+    if (!fifo["switch"][0].isMember("refused")) {
         expect_ordered(fifo["switch"][0]["dispatch"], 199);
-        EXPECT_TRUE(fifo["switch"][0].contains("yield"));
+        EXPECT_TRUE(fifo["switch"][0].isMember("yield"));
     }
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "consort/linux/json.hpp"
 #include "consort/linux/program.hpp"
 #include "consort/linux/recorder.hpp"
 #include "temporary.hpp"
@@ -14,6 +15,11 @@
 using namespace consort::linux_port;
 
 namespace {
+
+json::Value parsed(const std::string& text) {
+    std::istringstream in(text);
+    return json::parsed(in, "text");
+}
 
 struct Row {
     std::uint64_t start;
@@ -55,11 +61,11 @@ TEST(Table, RefusesASizeThatOverflows) {
 TEST(RawWriter, WritesWhatTheManifestSays) {
     const Temporary folder;
     RawWriter writer(folder.path, "test");
-    writer.config = {{"period_ns", 50'000}};
+    writer.config = json::object({{"period_ns", 50'000}});
     const Table<Row> table = table_of(5, 3);
     writer.table(table);
     EXPECT_FALSE(std::filesystem::exists(folder.path / "manifest.json")) << "the manifest comes last";
-    writer.event(9, "worker-died", {{"worker", 0}});
+    writer.event(9, "worker-died", json::object({{"worker", 0}}));
     writer.counter("deadline_misses", 4);
     Realtime realtime;
     realtime.cpu = 1;
@@ -69,7 +75,7 @@ TEST(RawWriter, WritesWhatTheManifestSays) {
     writer.worker_realtime("worker-0", realtime);
     writer.finish();
 
-    const auto manifest = nlohmann::json::parse(contents(folder.path / "manifest.json"));
+    const auto manifest = parsed(contents(folder.path / "manifest.json"));
     EXPECT_EQ(manifest["format"], 1);
     EXPECT_EQ(manifest["program"], "test");
     EXPECT_EQ(manifest["config"]["period_ns"], 50'000);
@@ -82,19 +88,19 @@ TEST(RawWriter, WritesWhatTheManifestSays) {
     const auto& worker = manifest["realtime"]["workers"][0];
     EXPECT_EQ(worker["name"], "worker-0");
     EXPECT_EQ(worker["cpu"], 3);
-    EXPECT_EQ(worker["notes"], nlohmann::json::parse(R"(["SCHED_FIFO refused", "memory is not locked"])"));
+    EXPECT_EQ(worker["notes"], parsed(R"(["SCHED_FIFO refused", "memory is not locked"])"));
     const auto& described = manifest["tables"][0];
     EXPECT_EQ(described["rows"], 3);
     EXPECT_EQ(described["record_bytes"], 24);
     EXPECT_EQ(described["attrs"]["lost"], 2);
-    const nlohmann::json fields = nlohmann::json::parse(R"([
+    const json::Value fields = parsed(R"([
         {"name": "start", "type": "u8", "offset": 0, "unit": "tick", "kind": "timestamp"},
         {"name": "error", "type": "i4", "offset": 8, "unit": "LSB"},
         {"name": "value", "type": "f4", "offset": 12},
         {"name": "worker", "type": "u2", "offset": 16}])");
     EXPECT_EQ(described["fields"], fields);
 
-    const std::string bytes = contents(folder.path / described["file"].get<std::string>());
+    const std::string bytes = contents(folder.path / described["file"].asString());
     ASSERT_EQ(bytes.size(), 3U * 24U);
     EXPECT_EQ(std::memcmp(bytes.data(), table.data(), bytes.size()), 0);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 2)

@@ -91,14 +91,14 @@ def test_all_components_are_there(components: dict[str, Any]) -> None:
             assert files == set(hashes)
     script = (sbom.ROOT / "tools" / "install-packages.sh").read_text(encoding="utf-8")
     known = {entry["name"] for entry in components["components"] if entry["purl"].startswith("pkg:deb/")}
-    for package in ("g++", "nlohmann-json3-dev", "chromium", "libboost-dev", "clang-tidy", "gdb-multiarch"):
+    for package in ("g++", "libjsoncpp-dev", "chromium", "libboost-dev", "clang-tidy", "gdb-multiarch"):
         assert package in script and package in known
     assert known == {*sbom.LICENCES["debian"], *sbom.LICENCES["programs"]["debian"]}, (
         "each Debian package is in tools/licences.toml, as a library with its licence or as a program"
     )
     assert components["metadata"]["component"]["name"] == "consort-rt"
     required = {e["name"] for e in components["components"] if e["scope"] == "required"}
-    assert {"numpy", "pydantic", "nlohmann-json3-dev"} <= required and "pytest" not in required
+    assert {"numpy", "pydantic", "libjsoncpp-dev"} <= required and "pytest" not in required
 
 
 def test_the_document_is_valid(components: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/summary_page.hpp"
 #include "consort/linux/executive/worker_process.hpp"
+#include "consort/linux/json.hpp"
 
 namespace consort::linux_port {
 
@@ -27,102 +27,103 @@ inline std::string numpy_code(const Leaf& leaf) {
     return letter + std::to_string(leaf.size);
 }
 
-inline nlohmann::json to_json(const TypeInfo& type) {
-    nlohmann::json members = nlohmann::json::array();
+inline json::Value to_json(const TypeInfo& type) {
+    json::Value members = json::array();
     for (std::size_t i = 0; i < type.count; ++i) {
         const Leaf& leaf = type.leaves[i];
-        members.push_back({{"name", std::string(type.name(i).view())},
-                           {"type", numpy_code(leaf)},
-                           {"offset", leaf.offset},
-                           {"count", leaf.count}});
+        members.append(json::object({{"name", std::string(type.name(i).view())},
+                                     {"type", numpy_code(leaf)},
+                                     {"offset", leaf.offset},
+                                     {"count", leaf.count}}));
     }
-    return {{"bytes", type.bytes}, {"members", members}};
+    return json::object({{"bytes", type.bytes}, {"members", members}});
 }
 
-inline nlohmann::json record_layouts() {
-    return {{"job", to_json(type_info<Job>())},
-            {"operation", to_json(type_info<Operation>())},
-            {"event", to_json(type_info<Event>())},
-            {"served", to_json(type_info<ServedRow>())},
-            {"head", to_json(type_info<app::RecordHead>())},
-            {"ring",
-             {{"bytes", sizeof(app::RingMemory)},
-              {"written", offsetof(app::RingMemory, written)},
-              {"lost", offsetof(app::RingMemory, lost)}}},
-            {"tables",
-             {{"job", static_cast<std::uint16_t>(app::RecordTable::job)},
-              {"operation", static_cast<std::uint16_t>(app::RecordTable::operation)},
-              {"event", static_cast<std::uint16_t>(app::RecordTable::event)},
-              {"output", static_cast<std::uint16_t>(app::RecordTable::output)}}}};
+inline json::Value record_layouts() {
+    return json::object(
+        {{"job", to_json(type_info<Job>())},
+         {"operation", to_json(type_info<Operation>())},
+         {"event", to_json(type_info<Event>())},
+         {"served", to_json(type_info<ServedRow>())},
+         {"head", to_json(type_info<app::RecordHead>())},
+         {"ring", json::object({{"bytes", sizeof(app::RingMemory)},
+                                {"written", offsetof(app::RingMemory, written)},
+                                {"lost", offsetof(app::RingMemory, lost)}})},
+         {"tables", json::object({{"job", static_cast<std::uint16_t>(app::RecordTable::job)},
+                                  {"operation", static_cast<std::uint16_t>(app::RecordTable::operation)},
+                                  {"event", static_cast<std::uint16_t>(app::RecordTable::event)},
+                                  {"output", static_cast<std::uint16_t>(app::RecordTable::output)}})}});
 }
 
 // Layouts of the page that `consort watch` reads.
-inline nlohmann::json summary_layouts() {
-    return {{"head", to_json(type_info<SummaryHead>())},
-            {"task", to_json(type_info<TaskSummary>())},
-            {"core", to_json(type_info<CoreSummary>())},
-            {"states",
-             {{"before-start", SummaryHead::before_start},
-              {"running", SummaryHead::running},
-              {"ended", SummaryHead::ended}}},
-            {"no_time", TaskSummary::no_time}};
+inline json::Value summary_layouts() {
+    return json::object({{"head", to_json(type_info<SummaryHead>())},
+                         {"task", to_json(type_info<TaskSummary>())},
+                         {"core", to_json(type_info<CoreSummary>())},
+                         {"states", json::object({{"before-start", SummaryHead::before_start},
+                                                  {"running", SummaryHead::running},
+                                                  {"ended", SummaryHead::ended}})},
+                         {"no_time", TaskSummary::no_time}});
 }
 
 // Layouts for the encoder of plan images.
-inline nlohmann::json plan_layouts() {
-    nlohmann::json rows = nlohmann::json::object();
+inline json::Value plan_layouts() {
+    json::Value rows = json::object();
     // The members of an object stand in no order that a reader may count on.
-    nlohmann::json tables = nlohmann::json::array();
+    json::Value tables = json::array();
     app::plan::each_row([&]<class Row>(std::string_view name, std::type_identity<Row>) {
         rows[std::string(name)] = to_json(type_info<Row>());
         if constexpr (!std::is_same_v<Row, app::plan::Head>) {
-            tables.push_back(std::string(name));
+            tables.append(std::string(name));
         }
     });
-    nlohmann::json choices = nlohmann::json::object();
-    app::plan::each_choice([&](std::string_view member, const auto& names) {
-        choices[std::string(member)] = std::vector<std::string>(names.begin(), names.end());
-    });
-    return {{"magic", app::plan::magic},    {"version", app::plan::version}, {"layout", app::plan::layout},
-            {"none", app::plan::none},      {"tables", std::move(tables)},   {"rows", std::move(rows)},
-            {"choices", std::move(choices)}};
+    json::Value choices = json::object();
+    app::plan::each_choice(
+        [&](std::string_view member, const auto& names) { choices[std::string(member)] = json::of(names); });
+    return json::object({{"magic", app::plan::magic},
+                         {"version", app::plan::version},
+                         {"layout", app::plan::layout},
+                         {"none", app::plan::none},
+                         {"tables", tables},
+                         {"rows", rows},
+                         {"choices", choices}});
 }
 
-inline nlohmann::json describe(const Catalogue& catalogue) {
-    nlohmann::json tasks = nlohmann::json::array();
+inline json::Value describe(const Catalogue& catalogue) {
+    json::Value tasks = json::array();
     for (const StepEntry& task : catalogue.tasks) {
-        tasks.push_back({{"name", task.name},
-                         {"in", to_json(task.in)},
-                         {"state", to_json(task.state)},
-                         {"out", to_json(task.out)},
-                         {"constants", to_json(task.constants)},
-                         {"stand_in", task.stand_in}});
+        tasks.append(json::object({{"name", task.name},
+                                   {"in", to_json(task.in)},
+                                   {"state", to_json(task.state)},
+                                   {"out", to_json(task.out)},
+                                   {"constants", to_json(task.constants)},
+                                   {"stand_in", task.stand_in}}));
     }
-    nlohmann::json channels = nlohmann::json::array();
+    json::Value channels = json::array();
     for (const ChannelEntry& channel : catalogue.channels) {
-        channels.push_back({{"name", channel.name},
-                            {"block", to_json(channel.value)},
-                            {"region_bytes", channel.region_bytes}});
+        channels.append(json::object({{"name", channel.name},
+                                      {"block", to_json(channel.value)},
+                                      {"region_bytes", channel.region_bytes}}));
     }
-    nlohmann::json bindings = nlohmann::json::array();
+    json::Value bindings = json::array();
     for (const Binding& b : catalogue.bindings) {
-        bindings.push_back({{"task", b.task},
-                            {"member", b.member},
-                            {"source", b.source},
-                            {"offset", b.offset},
-                            {"bytes", b.bytes}});
+        bindings.append(json::object({{"task", b.task},
+                                      {"member", b.member},
+                                      {"source", b.source},
+                                      {"offset", b.offset},
+                                      {"bytes", b.bytes}}));
     }
-    nlohmann::json devices = nlohmann::json::array();
+    json::Value devices = json::array();
     for (const DeviceEntry& device : catalogue.devices) {
-        devices.push_back({{"name", device.name}, {"state", to_json(device.state)}});
+        devices.append(json::object({{"name", device.name}, {"state", to_json(device.state)}}));
     }
-    return {{"tasks", tasks},
-            {"channels", channels},
-            {"bindings", bindings},
-            {"devices", devices},
-            {"record", record_layouts()},
-            {"plan", plan_layouts()},
-            {"summary", summary_layouts()}};
+    return json::object({{"tasks", tasks},
+                         {"channels", channels},
+                         {"bindings", bindings},
+                         {"devices", devices},
+                         {"record", record_layouts()},
+                         {"plan", plan_layouts()},
+                         {"summary", summary_layouts()}});
 }
 
 }  // namespace consort::linux_port

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files of a run in their formats: the one unit of a program that includes a JSON library, which takes a
-// compiler longer than all else here.
+// The files of a run in their formats: the one unit of a program that reads and writes JSON.
 #include "consort/linux/executive/files.hpp"
 
 #include <cmath>
@@ -10,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -30,7 +28,7 @@ RunConfig read_run_config(const std::string& path) {
 }
 
 std::string described(const Catalogue& catalogue) {
-    return describe(catalogue).dump();
+    return json::written(describe(catalogue));
 }
 
 void write_parts(const Catalogue& catalogue, const std::filesystem::path& folder) {
@@ -52,14 +50,18 @@ void write_parts(const Catalogue& catalogue, const std::filesystem::path& folder
 
 int replay(const RunConfig& config, const Catalogue& catalogue, const std::filesystem::path& raw,
            const std::string& only) {
-    std::ifstream file(raw / "manifest.json");
+    const std::string name = raw / "manifest.json";
+    std::ifstream file(name);
     if (!file) {
-        throw std::invalid_argument((raw / "manifest.json").string() + ": cannot be read");
+        throw std::invalid_argument(name + ": cannot be read");
     }
-    const auto manifest = nlohmann::json::parse(file);
-    Clock::use_rate(
-        static_cast<std::uint64_t>(std::llround(manifest.at("clock").at("ticks_per_second").get<double>())));
-    const Ticks start = manifest.at("config").at("start_tick").get<Ticks>();
+    const json::Value manifest = json::parsed(file, name);
+    const json::Value& rate = manifest["clock"]["ticks_per_second"];
+    if (!rate.isNumeric()) {
+        throw std::invalid_argument(name + ": it does not say how fast its clock goes");
+    }
+    Clock::use_rate(static_cast<std::uint64_t>(std::llround(rate.asDouble())));
+    const auto start = detail::required<Ticks>(manifest["config"], "start_tick", name);
     return detail::Replay(config, catalogue, raw, start, only).run();
 }
 

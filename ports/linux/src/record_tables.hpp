@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +18,7 @@
 #include "consort/linux/executive/files.hpp"
 #include "consort/linux/executive/shared.hpp"
 #include "consort/linux/executive/summary_page.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/recorder.hpp"
 #include "describe.hpp"
 #include "record_files.hpp"
@@ -112,10 +113,11 @@ class RecordTables {
 
     // Once `files` are closed. Releases counted from `start`.
     void complete(RawWriter& writer, const RecordFiles& files, Ticks start, const RunRecord::Cost& cost) {
-        writer.config = nlohmann::json::parse(config_->record);
+        std::istringstream described(config_->record);
+        writer.config = json::parsed(described, "the configuration");
         writer.config["start_tick"] = start;
         const std::vector<std::string> names = this->names();
-        const auto stream = [&](std::size_t table, std::size_t bytes, nlohmann::json fields) {
+        const auto stream = [&](std::size_t table, std::size_t bytes, json::Value fields) {
             if (files.written(table)) {
                 writer.streamed(names[table], files.rows(table), bytes, std::move(fields));
             }
@@ -125,9 +127,8 @@ class RecordTables {
         stream(events_table, sizeof(Event), fields_of(type_info<Event>(), 0, time_kind));
         for (std::size_t i = 0; i < catalogue_->tasks.size(); ++i) {
             const TypeInfo& out = catalogue_->tasks[i].out;
-            nlohmann::json fields = fields_of(out, sizeof(std::uint64_t), no_kind);
-            fields.insert(fields.begin(),
-                          nlohmann::json::object({{"name", "seq"}, {"type", "u4"}, {"offset", 0}}));
+            json::Value fields = fields_of(out, sizeof(std::uint64_t), no_kind);
+            fields.insert(0, json::object({{"name", "seq"}, {"type", "u4"}, {"offset", 0}}));
             stream(outputs_table(i), sizeof(std::uint64_t) + out.bytes, std::move(fields));
             stream(served_table(i), sizeof(ServedRow), fields_of(type_info<ServedRow>(), 0, served_kind));
         }
@@ -251,16 +252,16 @@ class RecordTables {
         return name.empty() ? "value" : name;
     }
 
-    static nlohmann::json fields_of(const TypeInfo& type, std::size_t offset,
-                                    const char* (*kind)(const std::string&)) {
-        nlohmann::json fields = nlohmann::json::array();
+    static json::Value fields_of(const TypeInfo& type, std::size_t offset,
+                                 const char* (*kind)(const std::string&)) {
+        json::Value fields = json::array();
         if (type.opaque()) {
             // Members that nobody knows: columns of words.
             for (std::uint32_t at = 0; at < type.bytes;) {
                 const std::uint32_t width = type.bytes - at >= 8 ? 8 : 1;
-                fields.push_back({{"name", "bytes_" + std::to_string(at)},
-                                  {"type", "u" + std::to_string(width)},
-                                  {"offset", offset + at}});
+                fields.append(json::object({{"name", "bytes_" + std::to_string(at)},
+                                            {"type", "u" + std::to_string(width)},
+                                            {"offset", offset + at}}));
                 at += width;
             }
             return fields;
@@ -269,14 +270,15 @@ class RecordTables {
             const Leaf& leaf = type.leaves[i];
             const std::string name = column_name(type.name(i).view());
             for (std::uint32_t n = 0; n < leaf.count; ++n) {
-                nlohmann::json field = {{"name", leaf.count > 1 ? name + "_" + std::to_string(n) : name},
-                                        {"type", numpy_code(leaf)},
-                                        {"offset", offset + leaf.offset + std::size_t{n} * leaf.size}};
+                json::Value field =
+                    json::object({{"name", leaf.count > 1 ? name + "_" + std::to_string(n) : name},
+                                  {"type", numpy_code(leaf)},
+                                  {"offset", offset + leaf.offset + std::size_t{n} * leaf.size}});
                 if (const std::string what = kind(name); !what.empty()) {
                     field["unit"] = "tick";
                     field["kind"] = what;
                 }
-                fields.push_back(std::move(field));
+                fields.append(std::move(field));
             }
         }
         return fields;

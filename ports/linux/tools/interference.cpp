@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -19,10 +20,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "consort/linux/cpus.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/program.hpp"
 #include "consort/linux/recorder.hpp"
 #include "loopback_copy.hpp"
@@ -176,7 +179,8 @@ int run(const Options& options) {
     activity.timestamp("t", &Activity::t)
         .field("bytes", &Activity::bytes, "B")
         .field("source", &Activity::source);
-    activity.attrs["sources"] = {"memory stream", "loopback copy", "stress-ng"};
+    activity.attrs["sources"] =
+        json::of(std::array<std::string_view, 3>{"memory stream", "loopback copy", "stress-ng"});
 
     Load load;
     if (options.given("--stream")) {
@@ -220,12 +224,12 @@ int run(const Options& options) {
                  lasted, static_cast<double>(total[memory_stream]) / 1e6,
                  static_cast<double>(total[loopback_copy]) / 1e6);
     if (writer) {
-        writer->config = {{"stream", options.given("--stream")},
-                          {"loopback_copy", options.given("--loopback-copy")},
-                          {"cpus", available_cpus()},
-                          {"stream_bytes", stream_bytes},
-                          {"stream_threads", stream_threads},
-                          {"file_bytes", file_bytes}};
+        writer->config = json::object({{"stream", options.given("--stream")},
+                                       {"loopback_copy", options.given("--loopback-copy")},
+                                       {"cpus", available_cpus()},
+                                       {"stream_bytes", stream_bytes},
+                                       {"stream_threads", stream_threads},
+                                       {"file_bytes", file_bytes}});
         writer->table(activity);
         writer->counter("memory_stream_bytes", total[memory_stream]);
         writer->counter("loopback_copy_bytes", total[loopback_copy]);

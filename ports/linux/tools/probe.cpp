@@ -76,7 +76,7 @@ std::set<std::string> parse_parts(const std::string& text) {
     return parts;
 }
 
-CpuList chosen_cpus(const Options& options, bool pairs, nlohmann::json& notes) {
+CpuList chosen_cpus(const Options& options, bool pairs, json::Value& notes) {
     if (options.given("--cpus")) {
         CpuList cpus = parse_cpu_list(options.text("--cpus"));
         const CpuList usable = read_topology().usable;
@@ -92,7 +92,7 @@ CpuList chosen_cpus(const Options& options, bool pairs, nlohmann::json& notes) {
         return cpus;
     }
     const CpuChoice choice = pick_cpus(pairs ? 2 : 1);
-    notes = choice.notes;
+    notes = json::of(choice.notes);
     return choice.cpus;
 }
 
@@ -126,17 +126,18 @@ int run(const Options& given) {
     options.memory_bytes =
         static_cast<std::size_t>(given.number("--memory-mib", std::clamp(caches, 64.0, 256.0), 1.0, 65'536.0))
         << 20U;
-    nlohmann::json notes = nlohmann::json::array();
+    json::Value notes = json::array();
     const CpuList cpus = chosen_cpus(given, wanted("exchange") || wanted("signal"), notes);
 
     bound_realtime(options.seconds);
     const ClockInfo& clock = Clock::info();
-    nlohmann::json result = {{"probe", 1},
-                             {"unit", "ps"},
-                             {"provenance", "measured"},
-                             {"cpus", cpus},
+    json::Value result = json::object(
+        {{"probe", 1},
+         {"unit", "ps"},
+         {"provenance", "measured"},
+         {"cpus", cpus},
 
-                             {"clock", {{"name", clock.name}, {"hz", clock.hz}, {"source", clock.source}}}};
+         {"clock", json::object({{"name", clock.name}, {"hz", clock.hz}, {"source", clock.source}})}});
     // The process's part of the set-up that the executive makes: memory and idle states, not this thread.
     RealtimeOptions process;
     process.policy = SCHED_OTHER;
@@ -152,18 +153,18 @@ int run(const Options& given) {
     result["interruption_ns"] = options.interruption_ns;
     for (const char* part : all_parts) {
         if (wanted(part)) {
-            result[part] = nlohmann::json::array();
+            result[part] = json::array();
         }
     }
     for (const int cpu : cpus) {
         if (wanted("wakeup")) {
-            result["wakeup"].push_back(probe_wakeup(cpu, options));
+            result["wakeup"].append(probe_wakeup(cpu, options));
         }
         if (wanted("busy")) {
-            result["busy"].push_back(probe_busy(cpu, options));
+            result["busy"].append(probe_busy(cpu, options));
         }
         if (wanted("switch")) {
-            result["switch"].push_back(probe_switch(cpu, options));
+            result["switch"].append(probe_switch(cpu, options));
         }
     }
     if (wanted("memory")) {
@@ -172,35 +173,35 @@ int run(const Options& given) {
             CpuList others;
             std::copy_if(usable.begin(), usable.end(), std::back_inserter(others),
                          [&](int other) { return other != cpu; });
-            result["memory"].push_back(probe_memory(cpu, cycle, {}, options));
+            result["memory"].append(probe_memory(cpu, cycle, {}, options));
             if (!others.empty()) {
-                result["memory"].push_back(probe_memory(cpu, cycle, others, options));
+                result["memory"].append(probe_memory(cpu, cycle, others, options));
             }
         }
     }
     if (wanted("exchange")) {
         for (std::size_t i = 0; i < cpus.size(); ++i) {
             for (std::size_t j = i + 1; j < cpus.size(); ++j) {
-                result["exchange"].push_back(probe_exchange<8>(cpus[i], cpus[j], options));
-                result["exchange"].push_back(probe_exchange<64>(cpus[i], cpus[j], options));
-                result["exchange"].push_back(probe_exchange<1024>(cpus[i], cpus[j], options));
-                result["exchange"].push_back(probe_exchange<4096>(cpus[i], cpus[j], options));
+                result["exchange"].append(probe_exchange<8>(cpus[i], cpus[j], options));
+                result["exchange"].append(probe_exchange<64>(cpus[i], cpus[j], options));
+                result["exchange"].append(probe_exchange<1024>(cpus[i], cpus[j], options));
+                result["exchange"].append(probe_exchange<4096>(cpus[i], cpus[j], options));
             }
         }
     }
     if (wanted("signal")) {
         // Each woken by the one before it: who wakes matters less than who is woken.
         for (std::size_t i = 0; i < cpus.size() && cpus.size() > 1; ++i) {
-            result["signal"].push_back(probe_signal(cpus[i], cpus[(i + 1) % cpus.size()], options));
+            result["signal"].append(probe_signal(cpus[i], cpus[(i + 1) % cpus.size()], options));
         }
     }
     for (const std::string& note : guard.achieved().notes) {
-        notes.push_back(note);
+        notes.append(note);
     }
     result["notes"] = notes;
     result["policy"] = policy_name(options.policy);
     result["priority"] = options.policy == SCHED_FIFO ? options.priority : 0;
-    std::printf("%s\n", result.dump().c_str());
+    std::printf("%s\n", json::written(result).c_str());
     return good;
 }
 

@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "consort/icc/mailbox.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/port.hpp"
 #include "consort/linux/shared_memory.hpp"
 #include "probe_thread.hpp"
@@ -36,7 +36,7 @@ struct ProbeMessage<8> {
 };
 
 template <std::uint32_t N>
-nlohmann::json probe_exchange(int first, int second, const ProbeOptions& options) {
+json::Value probe_exchange(int first, int second, const ProbeOptions& options) {
     using Message = ProbeMessage<N>;
     using Box = Mailbox<Message>;
     struct Shared {
@@ -100,7 +100,7 @@ nlohmann::json probe_exchange(int first, int second, const ProbeOptions& options
     };
     const int priority = options.policy == SCHED_FIFO ? options.priority : 0;
     const std::string refusal = run_threads({{first, priority, caller}, {second, priority, answerer}});
-    nlohmann::json result = {{"first", first}, {"second", second}, {"bytes", N}};
+    json::Value result = json::object({{"first", first}, {"second", second}, {"bytes", N}});
     if (!refusal.empty()) {
         result["refused"] = refusal;
         return result;

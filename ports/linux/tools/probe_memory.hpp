@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <string>
@@ -19,6 +18,7 @@
 
 #include "consort/icc/wire.hpp"
 #include "consort/linux/cpus.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/shared_memory.hpp"
 #include "memory_stream.hpp"
 #include "probe_thread.hpp"
@@ -92,8 +92,8 @@ class MemoryLoad {
 // The block that is copied: a page, which is one access in the descriptions' sense.
 constexpr std::size_t probe_block_bytes = 4096;
 
-inline nlohmann::json probe_memory(int cpu, const LineCycle& cycle, const CpuList& others,
-                                   const ProbeOptions& options) {
+inline json::Value probe_memory(int cpu, const LineCycle& cycle, const CpuList& others,
+                                const ProbeOptions& options) {
     Series access(options.samples);
     Series copy(options.samples);
     std::unique_ptr<MemoryLoad> load;
@@ -124,14 +124,14 @@ inline nlohmann::json probe_memory(int cpu, const LineCycle& cycle, const CpuLis
     const std::string refusal =
         run_threads({{cpu, options.policy == SCHED_FIFO ? options.priority : 0, body}});
     if (!refusal.empty()) {
-        return {{"cpu", cpu}, {"refused", refusal}};
+        return json::object({{"cpu", cpu}, {"refused", refusal}});
     }
-    return {{"cpu", cpu},
-            {"loaded_by", others},
-            {"memory_bytes", cycle.size()},
-            {"block_bytes", probe_block_bytes},
-            {"access", access.summary(options.interruption_ns)},
-            {"copy", copy.summary(options.interruption_ns)}};
+    return json::object({{"cpu", cpu},
+                         {"loaded_by", others},
+                         {"memory_bytes", cycle.size()},
+                         {"block_bytes", probe_block_bytes},
+                         {"access", access.summary(options.interruption_ns)},
+                         {"copy", copy.summary(options.interruption_ns)}});
 }
 
 }  // namespace consort::linux_port

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "consort/linux/clock.hpp"
+#include "consort/linux/json.hpp"
 
 namespace consort::linux_port {
 
@@ -34,11 +34,11 @@ class Series {
     // Ranks of all samples, in picoseconds. Where `interruption_ns` is not 0, a sample that lasted longer
     // than the median by that or more can hold an interruption of the thread, which is not a cost of what was
     // timed: it is counted as disturbed, the longest is shown, and none is in the other figures.
-    [[nodiscard]] nlohmann::json summary(std::uint64_t interruption_ns = 0) const {
+    [[nodiscard]] json::Value summary(std::uint64_t interruption_ns = 0) const {
         std::vector<std::uint64_t> sorted(ticks_.begin(),
                                           ticks_.begin() + static_cast<std::ptrdiff_t>(count_));
         std::sort(sorted.begin(), sorted.end());
-        nlohmann::json result = {{"n", sorted.size()}, {"disturbed", 0}, {"longest_disturbed", 0}};
+        json::Value result = json::object({{"n", sorted.size()}, {"disturbed", 0}, {"longest_disturbed", 0}});
         if (sorted.empty()) {
             return result;
         }
@@ -46,7 +46,7 @@ class Series {
             const std::uint64_t limit = rank(sorted, 0.5) + Clock::from_ns(interruption_ns);
             const auto first = std::lower_bound(sorted.begin(), sorted.end(), limit);
             if (first != sorted.end()) {
-                result["disturbed"] = sorted.end() - first;
+                result["disturbed"] = json::of(sorted.end() - first);
                 result["longest_disturbed"] = picoseconds(sorted.back());
                 sorted.erase(first, sorted.end());
                 result["n"] = sorted.size();

@@ -8,12 +8,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "consort/linux/clock.hpp"
 #include "consort/linux/executive/doorbell.hpp"
+#include "consort/linux/json.hpp"
 #include "probe_thread.hpp"
 
 namespace consort::linux_port {
@@ -64,11 +64,11 @@ inline std::string measure_signals(int from, int to, const ProbeOptions& options
     return run_threads({{from, priority, ringer}, {to, priority, sleeper}});
 }
 
-inline nlohmann::json probe_signal(int from, int to, const ProbeOptions& options) {
+inline json::Value probe_signal(int from, int to, const ProbeOptions& options) {
     Series series(options.samples);
     std::uint64_t inversions = 0;
     const std::string refusal = measure_signals(from, to, options, series, inversions);
-    nlohmann::json result = {{"from", from}, {"to", to}};
+    json::Value result = json::object({{"from", from}, {"to", to}});
     if (!refusal.empty()) {
         result["refused"] = refusal;
         return result;

@@ -16,9 +16,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "consort/linux/json.hpp"
 #include "probe_thread.hpp"
 
 namespace consort::linux_port {
@@ -96,9 +96,9 @@ inline std::string measure_dispatch(int cpu, const ProbeOptions& options, Series
     return run_threads({{cpu, options.priority, urgent}, {cpu, options.priority - 1, waker}});
 }
 
-inline nlohmann::json probe_switch(int cpu, const ProbeOptions& options) {
+inline json::Value probe_switch(int cpu, const ProbeOptions& options) {
     if (options.policy != SCHED_FIFO) {
-        return {{"cpu", cpu}, {"refused", "a switch is measured between SCHED_FIFO threads"}};
+        return json::object({{"cpu", cpu}, {"refused", "a switch is measured between SCHED_FIFO threads"}});
     }
     Series yields(2 * options.samples);
     Series dispatch(options.samples);
@@ -108,12 +108,12 @@ inline nlohmann::json probe_switch(int cpu, const ProbeOptions& options) {
         refusal = measure_dispatch(cpu, options, dispatch, resume);
     }
     if (!refusal.empty()) {
-        return {{"cpu", cpu}, {"refused", refusal}};
+        return json::object({{"cpu", cpu}, {"refused", refusal}});
     }
-    return {{"cpu", cpu},
-            {"yield", yields.summary(options.interruption_ns)},
-            {"dispatch", dispatch.summary(options.interruption_ns)},
-            {"resume", resume.summary(options.interruption_ns)}};
+    return json::object({{"cpu", cpu},
+                         {"yield", yields.summary(options.interruption_ns)},
+                         {"dispatch", dispatch.summary(options.interruption_ns)},
+                         {"resume", resume.summary(options.interruption_ns)}});
 }
 
 }  // namespace consort::linux_port

@@ -10,17 +10,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "consort/linux/disturbance.hpp"
+#include "consort/linux/json.hpp"
 #include "probe_thread.hpp"
 
 namespace consort::linux_port {
 
 // Lateness of every wake-up, none excluded: a late one is what is asked for. Wake-ups whose instant had
 // passed while the thread was late are counted as `skipped`.
-inline nlohmann::json probe_wakeup(int cpu, const ProbeOptions& options) {
+inline json::Value probe_wakeup(int cpu, const ProbeOptions& options) {
     const auto interval = static_cast<std::uint64_t>(options.interval_us * 1e3);
     const auto wakeups =
         std::max<std::size_t>(static_cast<std::size_t>(options.seconds * 1e6 / options.interval_us), 1);
@@ -42,9 +42,9 @@ inline nlohmann::json probe_wakeup(int cpu, const ProbeOptions& options) {
                           }
                       }}});
     if (!refusal.empty()) {
-        return {{"cpu", cpu}, {"refused", refusal}};
+        return json::object({{"cpu", cpu}, {"refused", refusal}});
     }
-    nlohmann::json result = late.summary();
+    json::Value result = late.summary();
     result["cpu"] = cpu;
     result["interval_ns"] = interval;
     result["skipped"] = skipped;
@@ -52,7 +52,7 @@ inline nlohmann::json probe_wakeup(int cpu, const ProbeOptions& options) {
 }
 
 // The causes that kept a thread that spins for the whole time from running.
-inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
+inline json::Value probe_busy(int cpu, const ProbeOptions& options) {
     std::vector<Gap> gaps;
     gaps.reserve(1U << 20U);
     std::uint64_t lasted = 0;
@@ -73,10 +73,10 @@ inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
                           lasted = now - begin;
                       }}});
     if (!refusal.empty()) {
-        return {{"cpu", cpu}, {"refused", refusal}};
+        return json::object({{"cpu", cpu}, {"refused", refusal}});
     }
-    nlohmann::json result = {
-        {"cpu", cpu}, {"lasted", Series::picoseconds(lasted)}, {"threshold_ns", options.gap_ns}};
+    json::Value result = json::object(
+        {{"cpu", cpu}, {"lasted", Series::picoseconds(lasted)}, {"threshold_ns", options.gap_ns}});
     for (const Event::Cause cause : {Event::stopped, Event::interrupted}) {
         std::uint64_t total = 0;
         std::vector<std::uint64_t> lengths;
@@ -91,8 +91,11 @@ inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
         const std::size_t count = lengths.size();
         const std::uint64_t longest = lengths.empty() ? 0 : lengths.front();
         lengths.resize(std::min(count, options.lengths));
-        result[cause == Event::stopped ? "stopped" : "interrupted"] = {
-            {"n", count}, {"total", Series::picoseconds(total)}, {"longest", longest}, {"lengths", lengths}};
+        result[cause == Event::stopped ? "stopped" : "interrupted"] =
+            json::object({{"n", count},
+                          {"total", Series::picoseconds(total)},
+                          {"longest", longest},
+                          {"lengths", lengths}});
     }
     return result;
 }

@@ -22,6 +22,7 @@ from consort.base.packages import remote_memory
 from consort.base.toolchain.builds import cpp_tree, digest, kept
 from consort.base.toolchain.compiler import (
     FLAGS,
+    LIBRARIES,
     UNITS,
     VIRTUAL,
     command_of,
@@ -65,9 +66,9 @@ def refused(text: str, plan: Plan) -> BadInput:
     Each error stands at the key of the description that the compiler comes from, or in a step's own file.
     `EnvironmentLacks` where this machine is to blame.
     """
-    if re.search(r"fatal error: .*nlohmann/json\.hpp", text):
+    if re.search(r"fatal error: .*jsoncpp/json/json\.h", text):
         raise EnvironmentLacks(
-            "the header nlohmann/json.hpp is missing", "install it: apt-get install nlohmann-json3-dev"
+            "the header jsoncpp/json/json.h is missing", "install it: apt-get install libjsoncpp-dev"
         )
     if "No space left on device" in text:
         raise EnvironmentLacks("the compiler found no space left on device", "make room, or set $TMPDIR")
@@ -217,7 +218,7 @@ def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
     def make(target: Path, scratch: Path) -> None:
         with together() as pool:
             objects = list(pool.map(lambda unit: str(build_unit(unit, flags, plan)), units))
-        made = run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch)
+        made = run_tool([*command, *objects, "-o", str(target), *LIBRARIES], scratch)
         _built(made, plan)
 
     return kept("programs", f"stand-ins-{plan.target}-{key}", "application", make)
@@ -248,7 +249,7 @@ def build_program(
             own = pool.submit(compiled, [*command, "-c", str(unit), "-o", made], scratch)
         _built(own.result(), plan)
         parts = [*(one.result() for one in built), *objects]
-        linked = [*command, made, *map(str, parts), "-o", str(target), "-pthread"]
+        linked = [*command, made, *map(str, parts), "-o", str(target), *LIBRARIES]
         _built(run_tool(linked, scratch), plan)
 
     return kept("programs", f"{plan.file.stem}-{key}", "application", make)

@@ -27,12 +27,12 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "consort/linux/json.hpp"
 #include "consort/linux/program.hpp"
 #include "consort/linux/remote_segment.hpp"
 #include "consort/linux/shared_memory.hpp"
@@ -43,6 +43,7 @@
 namespace {
 
 using namespace consort::remote;
+namespace json = consort::linux_port::json;
 using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t set_bytes = 32U << 20U;
@@ -282,7 +283,8 @@ int run(int argc, char** argv) {
     ::chmod(key.c_str(), 0600);
     const Served server = serve(key, path);
     const std::string tcp = "127.0.0.1:" + std::to_string(server.port);
-    nlohmann::json result = {{"unit", "ns"}, {"provenance", "measured"}, {"rounds", nlohmann::json::array()}};
+    json::Value result =
+        json::object({{"unit", "ns"}, {"provenance", "measured"}, {"rounds", json::array()}});
     const std::vector<std::uint32_t> order = shuffled();
     const auto source = std::make_unique<std::byte[]>(set_bytes);
     std::memset(source.get(), 'x', set_bytes);
@@ -296,7 +298,7 @@ int run(int argc, char** argv) {
         result["no_huge_pages"] = lacking.what();
     }
     for (int round = 0; round < rounds; ++round) {
-        nlohmann::json row = {{"set_pages", set_pages}};
+        json::Value row = json::object({{"set_pages", set_pages}});
         const auto note = [&](const std::string& name, const std::vector<std::int64_t>& times) {
             row[name] = quantile(times, 0.5);
             row[name + "_p99"] = quantile(times, 0.99);
@@ -354,14 +356,14 @@ int run(int argc, char** argv) {
             ours.make_room();
             note("tcp_fault_encrypted", touch(ours.base(), order));
         }
-        result["rounds"].push_back(row);
+        result["rounds"].append(row);
     }
     ::kill(server.process, SIGKILL);
     ::waitpid(server.process, nullptr, 0);
     ::unlink(path.c_str());
     ::unlink(key.c_str());
     ::rmdir(pattern.c_str());
-    std::printf("%s\n", result.dump().c_str());
+    std::printf("%s\n", json::written(result).c_str());
     return consort::linux_port::good;
 }
 

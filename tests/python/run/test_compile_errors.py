@@ -113,7 +113,7 @@ def test_an_error_without_a_place_and_those_of_the_machine(system: Path) -> None
     made = plan(load_system(system), "virtual")
     said = str(refused("application.cpp:1:1: error: something else\n", made))
     assert said.endswith("the application does not compile: application.cpp:1:1: error: something else")
-    for words in ("x.hpp:1:1: fatal error: nlohmann/json.hpp: No such file", "No space left on device"):
+    for words in ("x.hpp:1:1: fatal error: jsoncpp/json/json.h: No such file", "No space left on device"):
         with pytest.raises(EnvironmentLacks):
             refused(words, made)
 

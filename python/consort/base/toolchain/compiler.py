@@ -75,6 +75,8 @@ def through_ccache(command: Sequence[str]) -> list[str]:
 # -ffp-contract=off: a fused multiply-add rounds once instead of twice: outputs would depend on the processor.
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra")
 TOOL_FLAGS = ("-std=c++20", "-O3", "-Wall", "-Wextra")
+# Libraries of the system that a program is linked with where it uses them; what is preloaded uses few.
+LIBRARIES = ("-pthread", "-Wl,--as-needed", "-ljsoncpp")
 # Units of ports/ that a program is linked with beside its own; in virtual time with more.
 UNITS = ("linux/src/executive.cpp", "linux/src/files.cpp")
 VIRTUAL = ("linux/src/in_virtual_time.cpp", "virtual/src/machine.cpp", "virtual/src/fiber.cpp")
@@ -145,7 +147,7 @@ def _source_of(tool: str) -> Path:
 
 
 # The Debian package of a header that a compiler may not find.
-PACKAGES = {"nlohmann/json.hpp": "nlohmann-json3-dev"}
+PACKAGES = {"jsoncpp/json/json.h": "libjsoncpp-dev"}
 
 
 def own_program(
@@ -181,7 +183,7 @@ def own_program(
                 )
             )
         done = next((done for done in each if done.returncode != 0), None) or run_tool(
-            [*command, *objects.values(), "-o", str(target), "-pthread", *link], scratch
+            [*command, *objects.values(), "-o", str(target), *LIBRARIES, *link], scratch
         )
         if done.returncode == 0:
             return

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,6 +25,7 @@
 #include <vector>
 
 #include "consort/linux/clock.hpp"
+#include "consort/linux/json.hpp"
 #include "consort/linux/locked_buffer.hpp"
 #include "consort/linux/realtime.hpp"
 
@@ -121,7 +121,7 @@ class Table {
     [[nodiscard]] const LockedBuffer& memory() const noexcept { return memory_; }
     [[nodiscard]] const std::byte* data() const noexcept { return memory_.data(); }
 
-    nlohmann::json attrs = nlohmann::json::object();
+    json::Value attrs = json::object();
 
   private:
     static std::size_t bytes_for(std::size_t capacity) {
@@ -140,24 +140,24 @@ class Table {
     std::vector<Field> fields_;
 };
 
-inline nlohmann::json to_json(const ClockInfo& clock) {
-    return {{"name", clock.name},
-            {"ticks_per_second", static_cast<double>(clock.hz)},
-            {"resolution_ticks", clock.resolution},
-            {"provenance", clock.provenance},
-            {"source", clock.source},
-            {"disagreement_ppm", clock.disagreement_ppm},
-            {"notes", clock.notes}};
+inline json::Value to_json(const ClockInfo& clock) {
+    return json::object({{"name", clock.name},
+                         {"ticks_per_second", static_cast<double>(clock.hz)},
+                         {"resolution_ticks", clock.resolution},
+                         {"provenance", clock.provenance},
+                         {"source", clock.source},
+                         {"disagreement_ppm", clock.disagreement_ppm},
+                         {"notes", clock.notes}});
 }
 
-inline nlohmann::json to_json(const Realtime& realtime) {
-    return {{"cpu", realtime.cpu},
-            {"policy", realtime.policy},
-            {"priority", realtime.priority},
-            {"mlockall", realtime.mlockall},
-            {"cpu_dma_latency", realtime.cpu_dma_latency},
-            {"huge_pages", realtime.huge_pages},
-            {"notes", realtime.notes}};
+inline json::Value to_json(const Realtime& realtime) {
+    return json::object({{"cpu", realtime.cpu},
+                         {"policy", realtime.policy},
+                         {"priority", realtime.priority},
+                         {"mlockall", realtime.mlockall},
+                         {"cpu_dma_latency", realtime.cpu_dma_latency},
+                         {"huge_pages", realtime.huge_pages},
+                         {"notes", realtime.notes}});
 }
 
 // Writes a raw run folder. Destroyed without `finish`, or when writing fails, it removes what it had written.
@@ -186,32 +186,32 @@ class RawWriter {
         }
     }
 
-    nlohmann::json config = nlohmann::json::object();
+    json::Value config = json::object();
 
     template <class Record>
     void table(const Table<Record>& table) {
         check_name(table.name());
         const std::string file = table.name() + ".bin";
         write(file, table.data(), table.size() * sizeof(Record));
-        nlohmann::json fields = nlohmann::json::array();
+        json::Value fields = json::array();
         for (const Field& f : table.fields()) {
-            nlohmann::json field = {{"name", f.name}, {"type", f.type}, {"offset", f.offset}};
+            json::Value field = json::object({{"name", f.name}, {"type", f.type}, {"offset", f.offset}});
             if (!f.unit.empty()) {
                 field["unit"] = f.unit;
             }
             if (!f.kind.empty()) {
                 field["kind"] = f.kind;
             }
-            fields.push_back(std::move(field));
+            fields.append(std::move(field));
         }
-        nlohmann::json attrs = table.attrs;
+        json::Value attrs = table.attrs;
         attrs["lost"] = table.lost();
-        tables_.push_back({{"name", table.name()},
-                           {"file", file},
-                           {"rows", table.size()},
-                           {"record_bytes", sizeof(Record)},
-                           {"fields", std::move(fields)},
-                           {"attrs", std::move(attrs)}});
+        tables_.append(json::object({{"name", table.name()},
+                                     {"file", file},
+                                     {"rows", table.size()},
+                                     {"record_bytes", sizeof(Record)},
+                                     {"fields", fields},
+                                     {"attrs", attrs}}));
         lost_ += table.lost();
         huge_pages_ = huge_pages_ || table.memory().pages() != Pages::plain;
         memory_notes_.insert(memory_notes_.end(), table.memory().notes().begin(),
@@ -220,21 +220,21 @@ class RawWriter {
 
     // A table whose file NAME.bin was written while the system ran.
     void streamed(const std::string& name, std::uint64_t rows, std::size_t record_bytes,
-                  nlohmann::json fields) {
+                  const json::Value& fields) {
         check_name(name);
         written_.push_back(name + ".bin");
-        tables_.push_back({{"name", name},
-                           {"file", name + ".bin"},
-                           {"rows", rows},
-                           {"record_bytes", record_bytes},
-                           {"fields", std::move(fields)},
-                           {"attrs", nlohmann::json::object()}});
+        tables_.append(json::object({{"name", name},
+                                     {"file", name + ".bin"},
+                                     {"rows", rows},
+                                     {"record_bytes", record_bytes},
+                                     {"fields", fields},
+                                     {"attrs", json::object()}}));
     }
     // Records that found no room.
     void lost(std::uint64_t records) { lost_ += records; }
 
-    void event(std::uint64_t tick, std::string_view name, nlohmann::json args = nlohmann::json::object()) {
-        events_.push_back({{"tick", tick}, {"name", name}, {"args", std::move(args)}});
+    void event(std::uint64_t tick, std::string_view name, const json::Value& args = json::object()) {
+        events_.append(json::object({{"tick", tick}, {"name", name}, {"args", args}}));
     }
 
     void counter(std::string_view name, std::uint64_t value) { counters_[std::string(name)] = value; }
@@ -243,11 +243,11 @@ class RawWriter {
 
     // Adds the achieved settings of another process of the program.
     void worker_realtime(const std::string& name, const Realtime& achieved) {
-        nlohmann::json worker = to_json(achieved);
+        json::Value worker = to_json(achieved);
         // The buffers of a worker are the channels, of which it maps what the supervisor made.
-        worker.erase("huge_pages");
+        worker.removeMember("huge_pages");
         worker["name"] = name;
-        workers_.push_back(std::move(worker));
+        workers_.append(std::move(worker));
     }
 
     // Completes the folder. What the tables' memory got is added to the real-time part.
@@ -260,17 +260,21 @@ class RawWriter {
             }
         }
         // A clock that the program drives says nothing of this machine.
-        nlohmann::json realtime = Clock::info().provenance == "measured"
-                                      ? to_json(realtime_)
-                                      : nlohmann::json{{"notes", realtime_.notes}};
+        json::Value realtime = Clock::info().provenance == "measured"
+                                   ? to_json(realtime_)
+                                   : json::object({{"notes", realtime_.notes}});
         if (!workers_.empty()) {
             realtime["workers"] = workers_;
         }
-        const nlohmann::json manifest = {{"format", 1},           {"program", program_},
-                                         {"config", config},      {"clock", to_json(Clock::info())},
-                                         {"tables", tables_},     {"events", events_},
-                                         {"counters", counters_}, {"realtime", realtime}};
-        const std::string text = manifest.dump(1) + "\n";
+        const json::Value manifest = json::object({{"format", 1},
+                                                   {"program", program_},
+                                                   {"config", config},
+                                                   {"clock", to_json(Clock::info())},
+                                                   {"tables", tables_},
+                                                   {"events", events_},
+                                                   {"counters", counters_},
+                                                   {"realtime", realtime}});
+        const std::string text = json::written(manifest, json::Form::lines) + "\n";
         const std::string temporary = "manifest.json.part";
         write(temporary, text.data(), text.size());
         written_.emplace_back("manifest.json");
@@ -345,11 +349,11 @@ class RawWriter {
 
     std::filesystem::path folder_;
     std::string program_;
-    nlohmann::json tables_ = nlohmann::json::array();
-    nlohmann::json events_ = nlohmann::json::array();
-    nlohmann::json counters_ = nlohmann::json::object();
+    json::Value tables_ = json::array();
+    json::Value events_ = json::array();
+    json::Value counters_ = json::object();
     Realtime realtime_;
-    nlohmann::json workers_ = nlohmann::json::array();
+    json::Value workers_ = json::array();
     std::uint64_t lost_ = 0;
     bool huge_pages_ = false;
     std::vector<std::string> memory_notes_;
