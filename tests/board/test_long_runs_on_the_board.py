@@ -158,7 +158,7 @@ def test_what_a_run_cannot_have_is_refused(options: tuple[str, ...], why: str):
 
 def test_the_clock_suits_long_slots_in_long_runs_only():
     def shift(slot: int, until: int, arbitration: str = "tdma") -> int:
-        return kernel_plan.paced(KernelRun([], [(0, slot)], until, arbitration=arbitration)).shift
+        return kernel_plan.paced(KernelRun([], [slot], until, arbitration=arbitration)).shift
 
     assert [shift(slot, 10 * SECOND) for slot in (160_000, 200_000, 399_999, 4_000_000)] == [0, 1, 1, 5]
     assert shift(4_000_000, 10 * SECOND - 1) == shift(4_000_000, 10 * SECOND, "round-robin") == 0

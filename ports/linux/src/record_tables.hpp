@@ -117,9 +117,9 @@ class RecordTables {
         writer.config = json::parsed(described, "the configuration");
         writer.config["start_tick"] = start;
         const std::vector<std::string> names = this->names();
-        const auto stream = [&](std::size_t table, std::size_t bytes, json::Value fields) {
+        const auto stream = [&](std::size_t table, std::size_t bytes, const json::Value& fields) {
             if (files.written(table)) {
-                writer.streamed(names[table], files.rows(table), bytes, std::move(fields));
+                writer.streamed(names[table], files.rows(table), bytes, fields);
             }
         };
         stream(jobs_table, sizeof(Job), fields_of(type_info<Job>(), 0, job_kind));
@@ -129,7 +129,7 @@ class RecordTables {
             const TypeInfo& out = catalogue_->tasks[i].out;
             json::Value fields = fields_of(out, sizeof(std::uint64_t), no_kind);
             fields.insert(0, json::object({{"name", "seq"}, {"type", "u4"}, {"offset", 0}}));
-            stream(outputs_table(i), sizeof(std::uint64_t) + out.bytes, std::move(fields));
+            stream(outputs_table(i), sizeof(std::uint64_t) + out.bytes, fields);
             stream(served_table(i), sizeof(ServedRow), fields_of(type_info<ServedRow>(), 0, served_kind));
         }
         std::uint64_t lost = 0;
