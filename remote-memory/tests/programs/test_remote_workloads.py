@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from consort.base.errors import EnvironmentLacks
 from consort_bench.registry import Options
-from consort_remote import pager
 from consort_remote_bench import remote_workloads, swap_here
 from consort_remote_bench.remote_programs import Workload, with_memory
 
@@ -107,11 +106,3 @@ def test_swap_is_refused_to_others_than_root(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_environment_goes_before_the_program_that_it_is_for() -> None:
     served = with_memory(["client", "server"], 1, {"LD_PRELOAD": "x", "HOME": "/"})
     assert served == ["client", "/usr/bin/env", "LD_PRELOAD=x", "server"]
-
-
-def test_the_c_library_is_asked_for_the_sizes_of_its_blocks() -> None:
-    """Programs linked with another allocator, as Debian's Redis is, would else ask that one."""
-    made = pager.environment(
-        [], threshold=1, faults="handler", prefetch=1, patience_ms=1, reconnect_ms=0, report=None
-    )
-    assert made["LD_PRELOAD"].split()[1] == "libc.so.6"

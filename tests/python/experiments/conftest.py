@@ -34,7 +34,7 @@ def run_program(programs: dict[str, Path], tmp_path: Path) -> Run:
     def run(name: str, *arguments: str) -> tuple[subprocess.CompletedProcess[str], Path]:
         raw = tmp_path / "raw"
         raw.mkdir()
-        command = [str(programs[name]), "--raw", str(raw), "--seconds", "20", *arguments]
+        command = [str(programs[name]), "--raw", str(raw), "--seconds", str(PATIENCE), *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE), raw
 
     return run

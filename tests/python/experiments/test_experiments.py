@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from consort.base.errors import BadInput, EnvironmentLacks
+from consort.base.errors import BadInput
 from consort.record import load_run
 from consort_bench.papers import run
 from consort_bench.registry import BENCHMARKS, Options
@@ -47,9 +47,9 @@ def test_interference_runs_beside_and_is_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["loopback", "figure3"])
-def test_a_root_that_is_no_folder_is_the_machines_fault(tmp_path: Path, name: str) -> None:
+def test_a_root_that_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(EnvironmentLacks, match=r"file.*: not a directory"):
+    with pytest.raises(BadInput, match=r"file.*: runs cannot lie here: Not a directory"):
         run(Options(name, quick=True, interference="off", root=tmp_path / "file" / "runs"))
 
 
