@@ -68,22 +68,3 @@ def slower(model: Qdma, size: int, descriptor: int) -> float:
 def size_of(size: int) -> str:
     """A size in the table's form."""
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
-
-
-def figures(us: float) -> str:
-    """Three significant digits, in the unit that is read most easily."""
-    value, unit = (us, "us") if us < 1000 else (us / 1000, "ms") if us < 1e6 else (us / 1e6, "s")
-    digits = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{value:.{digits}f} {unit}"
-
-
-def table(rows: list[Row]) -> str:
-    """The rows as docs/explanation/design.md has them."""
-    lines = ["| moved | at once | in pieces of 4 KiB | by pages |", "| --- | --- | --- | --- |"]
-    for row in rows:
-        name = (
-            row["moved"] if row["moved"] == size_of(row["bytes"]) else f"{row['moved']}, {row['bytes']:,} B"
-        )
-        times = (figures(row[key]) for key in ("at_once_us", "in_pieces_us", "by_pages_us"))
-        lines.append(f"| {name} | {' | '.join(times)} |")
-    return "\n".join(lines) + "\n"
