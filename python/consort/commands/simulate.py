@@ -183,9 +183,9 @@ def _files_as_input() -> Iterator[None]:
 
 
 def _export(found: Outcome, trace: Path | None, csv_folder: Path | None) -> None:
-    """Writes the files that were asked for beside the record, and tells of a page that was not written."""
+    """Writes the files that were asked for beside the record."""
     from consort.report.trace import write
-    from consort.simulate.record import pages_of, write_csv
+    from consort.simulate.record import write_csv
 
     run = found.run
     if run is None:
@@ -194,10 +194,6 @@ def _export(found: Outcome, trace: Path | None, csv_folder: Path | None) -> None
         write(run, trace, limit=None)
     if csv_folder is not None and found.recorded is not None:
         write_csv(found.recorded, csv_folder)
-    # That of a large system is not written unasked.
-    if not pages_of(len({task.task for task in found.tasks})):
-        line = f"consort: the page of so many tasks is written when asked for: consort report {run.path}"
-        click.echo(line, err=True)
 
 
 def _print(found: Outcome) -> None:

@@ -107,9 +107,10 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
 
 
 def files_of(run: Run) -> list[str]:
-    """The lines that say where the pages of a run are; pages that were not written have none."""
+    """The lines that say where the pages of a run are, or how to get them."""
     pages = {"report: ": run.path / "report.html", "trace:  ": run.path / "trace.pftrace"}
-    return [f"{head}{page}" for head, page in pages.items() if page.exists()]
+    written = [f"{head}{page}" for head, page in pages.items() if page.exists()]
+    return written or [f"report:  consort report {run.path}"]
 
 
 def _configuration(run: Run, configuration: Configuration, first: bool) -> Iterator[str]:

@@ -142,14 +142,11 @@ def run_system(
     `machine` (`consort.machine.prepare`): sets the machine up and restores it; the record has both.
     `scratch`: a folder in which the configurations and raw recordings stay.
     """
-    from consort.report import PAGES
     from consort.report.draw import draw_for_page
 
     file = prepared.plan.file
     name = options.name or run_name(file)
-    with RunWriter(
-        name, "application", options.root, command=options.command, source=file.parent, pages=PAGES
-    ) as writer:
+    with RunWriter(name, "application", options.root, command=options.command, source=file.parent) as writer:
         # One that was made in Python lies in no file.
         if file.is_file():
             writer.add_description(file)
@@ -166,7 +163,7 @@ def run_system(
         if found is not None:
             # After the machine was restored: how that went is part of the record.
             writer.add_environment("prepared", found.to_json())
-        progress("writing the report", None)
+        progress("writing the record", None)
         return writer.finish()
 
 

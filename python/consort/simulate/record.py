@@ -26,8 +26,6 @@ from consort.record.columns import JOBS, OPERATIONS_TABLE, SLICES_TABLE
 from consort.record.ran import OPERATIONS, SLICES, STATUS
 from consort.record.raw import Columns, Manifest, RawTable, manifest_of, names_of, table_entry
 from consort.record.store import Run
-from consort.record.writer import Pages
-from consort.report import PAGES
 from consort.simulate.engine import ABSENT, TIMES, Simulation
 from consort.simulate.modes import ModesSimulation, Segment
 from consort.simulate.recording import FIRST_TICK, jobs_of, operations_of, slices_of, system_of
@@ -39,15 +37,6 @@ _CLOCK = {
     "resolution_ticks": 1,
     "provenance": "simulated",
 }
-
-
-# A page of more tasks takes longer than their simulation; `consort report` writes it where it is wanted.
-PAGED_TASKS = 1_000
-
-
-def pages_of(tasks: int) -> Pages:
-    """The pages that come with the record of so many tasks."""
-    return PAGES if tasks <= PAGED_TASKS else {}
 
 
 class Counted(Protocol):
@@ -83,8 +72,7 @@ def record(
     """Writes the run folder of a run and its rows; `all_runs` are those that it was chosen from."""
     plan, bounds = simulation.prepared.plan, list(bounds)
     file = plan.file
-    pages = pages_of(len(simulation.figures))
-    with RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer:
+    with RunWriter(name, "simulation", root, command=command, source=file) as writer:
         raw = recording_of(rows, simulation.stopped)
         verdict = judge(raw, Bounds.of(bounds, lacking=lacking_figures(plan, bounds)))
         title = f"simulated, seed {simulation.seed}"
@@ -181,8 +169,7 @@ def record_modes(
 ) -> Run:
     """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
     file = simulation.prepared.system.file
-    pages = pages_of(len(simulation.prepared.system.tasks))
-    with RunWriter(name, "simulation", root, command=command, source=file, pages=pages) as writer:
+    with RunWriter(name, "simulation", root, command=command, source=file) as writer:
         lacking = lacking_in_modes(bounds)
         for mode in dict.fromkeys(stay.mode for stay in simulation.segments):
             stays = [stay for stay in simulation.segments if stay.mode == mode]

@@ -22,6 +22,7 @@ from consort.base.errors import BadInput
 from consort.base.units import html_table
 from consort.model import BadDescription, Duration, System
 from consort.record import list_runs
+from consort.report import write_report
 
 ROOT = Path(__file__).parents[3]
 VEHICLE = ROOT / "examples" / "vehicle" / "system.yaml"
@@ -124,7 +125,9 @@ def test_a_simulated_run_is_tables_that_agree_with_the_bounds(
     assert pc.max(slow["response_ns"]).as_py() == 12_020_000
     assert run.plan("simulated") == consort.plan(system, "analysis")
     # The page names the description by the plan: no command line does.
-    assert f"consort run {system.file}" in (run.path / "report.html").read_text(encoding="utf-8")
+    page = tmp_path / "page.html"
+    write_report(run, page)
+    assert f"consort run {system.file}" in page.read_text(encoding="utf-8")
     # The same again, and found again.
     again = consort.simulate(system, Duration.parse("400ms"), execution="worst", root=tmp_path / "runs")
     assert again.table("simulated", "jobs").equals(jobs)

@@ -100,7 +100,7 @@ def test_a_folder_of_any_name(tmp_path: Path, folder: bytes) -> None:
     recorded = list_runs(root)
     assert len(recorded) == 2
     for run in recorded:
-        assert run.id.isascii() and (run.path / "report.html").is_file()
+        assert run.id.isascii() and (run.path / "run.json").is_file()
 
 
 @pytest.mark.parametrize("letters", ["ascii", "latin-1"])
