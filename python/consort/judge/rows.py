@@ -372,7 +372,10 @@ def _worker_was_busy(samples: Samples) -> Mask:
 
 
 def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
-    """Ages of a channel's blocks when they were read: since the job that wrote each was due."""
+    """Ages of a channel's blocks when they were read: since the job that wrote each was due.
+
+    A block of an earlier stay in the mode has none: its writer may have rested while modes changed.
+    """
     channel = samples.system.channels[number]
     operations = samples.operations
     if operations is None or channel.writer not in samples.system.task_names:
@@ -392,6 +395,10 @@ def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> li
     recorded = job < rows.size
     job, read = rows[job[recorded]], read[recorded]
     since = samples.jobs["release"][job].astype(np.int64)
+    same = samples.stay_of(since) == samples.stay_of(read["time"])
+    job, read, since = job[same], read[same], since[same]
+    if not read.size:
+        return []
     ns = samples.ns(read["time"].astype(np.int64) - since)
     quiet = ~found.disturbed[job]
     for task in np.unique(read["task"]).tolist():

@@ -177,22 +177,22 @@ tasks/right/step:1:9: error: 'In' is not a member of '{anonymous}::Task_right_bb
 
 def test_the_program_is_compiled_beside_the_units(system: Path, monkeypatch, tmp_path: Path) -> None:
     """A compiler of a unit waits for the one of the program: one after the other, nothing would end."""
-    both = Barrier(2, timeout=PATIENCE)
+    together = Barrier(3, timeout=PATIENCE)
 
     def fake(command: list[str], scratch: Path) -> subprocess.CompletedProcess[str]:
         with contextlib.suppress(BrokenBarrierError):
-            both.wait()
+            together.wait()
             met.append(Path(command[command.index("-c") + 1]).stem)
         Path(command[command.index("-o") + 1]).write_bytes(b"")
         return subprocess.CompletedProcess(command, 0, "", "")
 
     met: list[str] = []
     monkeypatch.setenv("CONSORT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     monkeypatch.setattr(build_module, "compiled", fake)
     monkeypatch.setattr(build_module, "run_tool", fake_link)
     build_module.build_application(plan(load_system(system), "linux"))
-    assert sorted(met) == ["application", "executive"]
+    assert sorted(met) == ["application", "executive", "files"]
 
 
 def fake_link(command: list[str], scratch: Path) -> subprocess.CompletedProcess[str]:
