@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "consort/linux/executive/config.hpp"
+#include "consort/linux/executive/files.hpp"
+#include "consort/linux/json.hpp"
 #include "made_plan.hpp"
+#include "temporary.hpp"
 
 using namespace consort::linux_port;
 
@@ -30,7 +41,64 @@ RunConfig two_modes() {
     return MadePlan{{{master, worker}, {asleep, worker}}, {one, two}}.config();
 }
 
+// The words with which a file of this text is refused.
+std::string refusal_of(const std::string& text) {
+    const Temporary folder;
+    folder.write("config.json", text);
+    try {
+        read_run_config(folder.path / "config.json");
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return "";
+}
+
 }  // namespace
+
+TEST(RunConfig, AValueOfAWrongTypeOrSizeIsRefusedWithItsKey) {
+    const std::vector<std::pair<std::string, std::string>> wrong = {
+        {"", "Line 1"},
+        {R"({"cores": [}])", "Line 1, Column 12"},
+        {R"({"cores": [], "cores": []})", "Duplicate key"},
+        {"[]", "it is a list"},
+        {R"({"tasks": []})", "the key 'cores' is missing"},
+        {R"({"cores": [{"name": 1}]})", "cores[0].name: 1 is not a text"},
+        {R"({"cores": [{"name": "c", "time_base": "late"}]})", "'late' is not one of spin, sleep, hybrid"},
+        {R"({"cores": [{"name": "c", "time_base": "spin", "late_ns": -1}]})", "late_ns: -1 is not a number"},
+        {R"({"cores": [{"name": "c", "time_base": "spin", "cpu": 4294967296}]})", "cpu: 4294967296 is not"},
+        {R"({"cores": [{"name": "c", "time_base": "spin", "cpu": 0.5}]})", "cpu: 0.5 is not a number"},
+        {R"({"cores": [], "tasks": [{"name": "t", "budget_ns": "1"}]})", R"(budget_ns: "1" is not a number)"},
+        {R"({"cores": [], "tasks": [], "channels": "a"})", R"(channels: "a" is not a list)"},
+        {R"({"cores": [], "tasks": [], "shared": 1})", "shared: 1 is not true or false"},
+        {R"({"cores": [], "tasks": [], "links": 1})", "links: it is not a list"},
+    };
+    for (const auto& [text, words] : wrong) {
+        EXPECT_NE(refusal_of(text).find(words), std::string::npos) << text << ": " << refusal_of(text);
+    }
+}
+
+TEST(Json, ANumberIsReadAsItWasWritten) {
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    const json::Value made = json::object({{"most", most},
+                                           {"least", std::numeric_limits<std::int64_t>::min()},
+                                           {"third", 1.0 / 3.0},
+                                           {"short", std::uint16_t{65'535}},
+                                           {"none", std::nan("")},
+                                           {"endless", HUGE_VAL},
+                                           {"text", std::string_view("a\n\"b\"")},
+                                           {"list", std::vector<std::uint32_t>{1, 2}}});
+    for (const json::Form form : {json::Form::line, json::Form::lines}) {
+        std::istringstream text(json::written(made, form));
+        const json::Value read = json::parsed(text, "text");
+        EXPECT_EQ(read["most"].asUInt64(), most);
+        EXPECT_EQ(read["least"].asInt64(), std::numeric_limits<std::int64_t>::min());
+        EXPECT_EQ(read["third"].asDouble(), 1.0 / 3.0);
+        EXPECT_EQ(read["short"].asUInt(), 65'535U);
+        EXPECT_TRUE(read["none"].isNull() && read["endless"].isNull()) << "JSON has no such numbers";
+        EXPECT_EQ(read["text"].asString(), "a\n\"b\"");
+        EXPECT_EQ(read["list"].size(), 2U);
+    }
+}
 
 TEST(RunConfig, AWorkerServesByTheOrderOfTheMode) {
     const RunConfig config = two_modes();

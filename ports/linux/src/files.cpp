@@ -56,12 +56,14 @@ int replay(const RunConfig& config, const Catalogue& catalogue, const std::files
         throw std::invalid_argument(name + ": cannot be read");
     }
     const json::Value manifest = json::parsed(file, name);
-    const json::Value& rate = manifest["clock"]["ticks_per_second"];
+    const json::Value& rate =
+        detail::member(detail::member(manifest, "clock", name), "ticks_per_second", name + ": clock");
     if (!rate.isNumeric()) {
         throw std::invalid_argument(name + ": it does not say how fast its clock goes");
     }
     Clock::use_rate(static_cast<std::uint64_t>(std::llround(rate.asDouble())));
-    const auto start = detail::required<Ticks>(manifest["config"], "start_tick", name);
+    const auto start =
+        detail::required<Ticks>(detail::member(manifest, "config", name), "start_tick", name + ": config");
     return detail::Replay(config, catalogue, raw, start, only).run();
 }
 

@@ -230,6 +230,9 @@ inline RunConfig run_config_of(const std::string& path) {
         throw std::invalid_argument(path + ": cannot be read");
     }
     const json::Value all = json::parsed(file, path);
+    if (!all.isObject()) {
+        throw std::invalid_argument(path + ": it is a list; an object with 'cores' and 'tasks' is needed");
+    }
     // Parts are known by 16-bit numbers, the last of which stands for none.
     for (const char* parts : {"cores", "tasks", "channels", "devices"}) {
         if (all[parts].size() >= Event::none) {
