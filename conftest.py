@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import costs
@@ -69,9 +69,10 @@ MOST_CPU_S = HANGS_S if not THOROUGH else float("inf")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--tier",
-        choices=("check", "test", "slow"),
+        choices=("check", "test", "rest", "slow"),
         default="slow",
-        help="check: no heavy families; test: representatives and a sample of these; slow: all tests",
+        help="check: no heavy families; test: representatives and a sample of these; rest: of what `test`"
+        " leaves out, each function once; slow: all tests",
     )
 
 
@@ -107,12 +108,24 @@ def runs_in(tier: str, item: pytest.Item, number: str) -> bool:
     return item.get_closest_marker("representative") is not None or sampled(item, number)
 
 
+def rest(items: Iterable[pytest.Item], number: str) -> Iterator[pytest.Item]:
+    """Each function of the tests that `make test` leaves out, with the first of its parameters left."""
+    met: set[str] = set()
+    for item in items:
+        _, function = costs.names(item.nodeid)
+        slow = item.get_closest_marker("slow") is not None
+        if function not in met and not slow and not runs_in("test", item, number):
+            met.add(function)
+            yield item
+
+
 # Before pytest selects by markers.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tier = config.getoption("--tier")
     number = (HERE / "sample").read_text(encoding="ascii").strip()
-    chosen = [item for item in items if runs_in(tier, item, number)]
+    left = rest(items, number) if tier == "rest" else (i for i in items if runs_in(tier, i, number))
+    chosen = list(left)
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     # Tests of real time come last: each waits until it is alone, and others are not held up by them.
     items[:] = sorted(chosen, key=is_realtime)
