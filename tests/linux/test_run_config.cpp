@@ -68,7 +68,11 @@ TEST(RunConfig, AValueOfAWrongTypeOrSizeIsRefusedWithItsKey) {
         {R"({"cores": [{"name": "c", "time_base": "spin", "cpu": 4294967296}]})", "cpu: 4294967296 is not"},
         {R"({"cores": [{"name": "c", "time_base": "spin", "cpu": 0.5}]})", "cpu: 0.5 is not a number"},
         {R"({"cores": [], "tasks": [{"name": "t", "budget_ns": "1"}]})", R"(budget_ns: "1" is not a number)"},
-        {R"({"cores": [], "tasks": [], "channels": "a"})", R"(channels: "a" is not a list)"},
+        {R"({"cores": [], "tasks": [], "channels": "a"})", "channels: it is not a list"},
+        {R"({"cores": {"a": 1}})", "cores: it is not a list"},
+        {R"({"cores": "abc"})", "cores: it is not a list"},
+        {R"({"cores": [], "tasks": {"b": 2}})", "tasks: it is not a list"},
+        {R"({"cores": )" + std::string(1'500, '['), "stackLimit"},
         {R"({"cores": [], "tasks": [], "shared": 1})", "shared: 1 is not true or false"},
         {R"({"cores": [], "tasks": [], "links": 1})", "links: it is not a list"},
     };

@@ -73,9 +73,14 @@ V given(const json::Value& object, const char* key, V otherwise, const std::stri
 inline json::Value listed(const json::Value& object, const char* key, const std::string& where) {
     json::Value elements = object.get(key, json::array());
     if (!elements.isArray()) {
-        throw std::invalid_argument(where + "." + key + ": it is not a list");
+        throw std::invalid_argument(where + ": " + key + ": it is not a list");
     }
     return elements;
+}
+
+inline json::Value required_list(const json::Value& object, const char* key, const std::string& where) {
+    member(object, key, where);
+    return listed(object, key, where);
 }
 
 template <class E>
@@ -235,16 +240,16 @@ inline RunConfig run_config_of(const std::string& path) {
     }
     // Parts are known by 16-bit numbers, the last of which stands for none.
     for (const char* parts : {"cores", "tasks", "channels", "devices"}) {
-        if (all[parts].size() >= Event::none) {
+        if (detail::listed(all, parts, path).size() >= Event::none) {
             throw std::invalid_argument(path + ": " + parts + ": more than 65,534 of them");
         }
     }
     RunConfig config;
-    const json::Value& cores = detail::member(all, "cores", path);
+    const json::Value cores = detail::required_list(all, "cores", path);
     for (Json::ArrayIndex i = 0; i < cores.size(); ++i) {
         config.cores.push_back(detail::read_core(cores[i], path + ": cores[" + std::to_string(i) + "]"));
     }
-    const json::Value& tasks = detail::member(all, "tasks", path);
+    const json::Value tasks = detail::required_list(all, "tasks", path);
     for (Json::ArrayIndex i = 0; i < tasks.size(); ++i) {
         config.tasks.push_back(detail::read_task(tasks[i], path + ": tasks[" + std::to_string(i) + "]"));
     }

@@ -155,7 +155,7 @@ class Chain(Described):
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
 # A `Messages` is all that came since the load before.
-SEVERAL = re.compile(r"\b(Batch|spm::Messages)\s*<")
+SEVERAL = re.compile(r"\b(Batch|Messages)\s*<")
 
 
 def takes_several(header: Path) -> bool:

@@ -212,14 +212,20 @@ EXECUTED_ON = ("linux", "virtual")
 
 def dropping(plan: Plan) -> tuple[PlannedChannel, ...]:
     """The channels to tasks that hand out the oldest block, and drop one that finds no room, if it is known
-    when their blocks come."""
+    how many they hold and when their blocks come."""
     return tuple(
         channel
         for channel in plan.carried
         if channel.reads_oldest
+        and channel.capacity is not None
         and plan.tasks.keys() >= set(channel.readers)
         and (channel.writer in plan.tasks or _sent_in_turn(plan, channel))
     )
+
+
+def sent_each(plan: Plan) -> list[int]:
+    """The times between two blocks [ps] of the channels in which devices send what may be dropped."""
+    return [c.messages_apart_ps for c in dropping(plan) if c.writer not in plan.tasks]
 
 
 def _sent_in_turn(plan: Plan, channel: PlannedChannel) -> bool:

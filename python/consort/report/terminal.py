@@ -86,7 +86,7 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
 
     No line is longer than 80 columns but for a path.
 
-    `files`: whether the last lines say where the report and the trace are.
+    `files`: whether the last lines say where the pages are, or how to get them.
     """
     lines: list[str] = []
     for number_of, configuration in enumerate(run.configurations):

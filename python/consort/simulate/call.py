@@ -18,6 +18,7 @@ from consort.base.errors import BadInput, environment_errors
 from consort.model import Duration, System
 from consort.model.channel import Service, Wait
 from consort.plan import Plan, plan_of
+from consort.plan.channels import sent_each
 from consort.plan.make import released_for, subject_of
 from consort.record.store import Run, default_root
 from consort.record.writer import run_name
@@ -264,7 +265,8 @@ def _check(plans: Sequence[Plan], options: Options) -> None:
 
 
 def _jobs(plan: Plan, duration: int) -> int:
-    return sum(duration // task.long_run_ps + 1 for task in plan.tasks.values())
+    sent = sum(duration // apart + 1 for apart in sent_each(plan))
+    return sent + sum(duration // task.long_run_ps + 1 for task in plan.tasks.values())
 
 
 def check_effort(plans: Iterable[Plan], duration: int, runs: int, remedy: str) -> None:

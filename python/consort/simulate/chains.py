@@ -14,13 +14,13 @@ from consort.base.errors import BadInput
 from consort.judge import Limit
 from consort.judge.chains import chain_times, hops_of
 from consort.plan import Plan
-from consort.plan.channels import dropping
+from consort.plan.channels import dropping, sent_each
 from consort.record.ran import Ran
 from consort.record.raw import packed
 from consort.simulate.build import Prepared, prepare
 from consort.simulate.engine import Choice, Report, Simulation, joined, repeated, simulate
-from consort.simulate.recording import TICKS_PER_NS, jobs_of, operations_of, system_of
-from consort.simulate.room import dropped_of
+from consort.simulate.recording import TICKS_PER_NS, in_order_channels, jobs_of, operations_of, system_of
+from consort.simulate.room import dropped_of, waiting_in
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,15 @@ def measured(simulation: Simulation) -> tuple[Simulation, Chains]:
             allowed.age_ps,
             simulation.seed,
         )
-    return replace(simulation, dropped=dropped_of(operations, ran)), found
+    dropped, waiting = dropped_of(operations, ran), _waiting(simulation.prepared.plan, operations, ran)
+    return replace(simulation, dropped=dropped, waiting=waiting), found
+
+
+def _waiting(plan: Plan, operations: NDArray[np.void], ran: Ran) -> frozenset[str]:
+    sent = {channel.name for channel in dropping(plan) if channel.writer not in plan.tasks}
+    return frozenset(
+        {ran.channel_names[number] for number in waiting_in(operations, in_order_channels(plan, ran))} | sent
+    )
 
 
 def _largest(times: NDArray[np.int64]) -> int | None:
@@ -166,6 +174,7 @@ def simulated_limits(plan: Plan) -> tuple[Limit, ...]:
     figures which a simulation needs (execution times): nothing is made up for them.
     """
     rate = sum(1 / float(task.long_run_ps) for task in plan.tasks.values() if task.period_ps)
+    rate += sum(1 / float(apart) for apart in sent_each(plan))
     longest = max((task.period_ps for task in plan.tasks.values()), default=0)
     duration = max(min(SECOND_PS, int(JOBS / rate) if rate else SECOND_PS), 2 * longest)
     try:

@@ -97,6 +97,8 @@ class Simulation:
     slices: NDArray[np.void] | None = field(default=None, repr=False)
     dropped: Mapping[str, int] = field(default_factory=dict)
     """By channel: blocks that found no room, once its operations were followed (`measured`)."""
+    waiting: frozenset[str] = frozenset()
+    """Channels in which blocks wait at the end, or whose device goes on sending; as `dropped`."""
 
     @property
     def misses(self) -> int:

@@ -72,6 +72,8 @@ class ModesSimulation:
     changes: list[Change]
     """Changes; of several runs, those of the slowest change of each kind."""
     segments: list[Segment] = field(default_factory=list, repr=False)
+    carried: frozenset[str] = frozenset()
+    """Channels whose blocks go on through a change, which a simulation does not follow."""
 
     @property
     def misses(self) -> int:
@@ -88,7 +90,7 @@ class ModesSimulation:
 
     @property
     def unseen(self) -> list[str]:
-        """Requests, and tasks of modes that were entered, that no run shows."""
+        """Requests, tasks of modes that were entered, and blocks in channels, that no run shows."""
         given = self.prepared.system.mode_changes
         assert given is not None
         entered = {given.start, *(change.new for change in self.changes)}
@@ -99,7 +101,12 @@ class ModesSimulation:
             for name, figures in simulation.figures.items()
             if mode in entered and not figures.jobs
         ]
-        return [*unseen_requests(requests, self.duration, entered), *tasks]
+        blocks = [
+            f"{name}: blocks go on through a change of mode, which a simulation does not follow; run the"
+            " system with --for virtual"
+            for name in sorted(self.carried)
+        ]
+        return [*unseen_requests(requests, self.duration, entered), *tasks, *blocks]
 
 
 def prepare_modes(
@@ -270,14 +277,22 @@ def together(a: ModesSimulation, b: ModesSimulation) -> ModesSimulation:
         if kind not in slowest or change.latency > slowest[kind].latency:
             slowest[kind] = change
     modes = {name: joined(one, b.modes[name]) for name, one in a.modes.items()}
-    return ModesSimulation(a.prepared, a.duration, a.seed, a.runs + 1, modes, list(slowest.values()))
+    return ModesSimulation(
+        a.prepared,
+        a.duration,
+        a.seed,
+        a.runs + 1,
+        modes,
+        list(slowest.values()),
+        carried=a.carried | b.carried,
+    )
 
 
 def measured_in_modes(one: ModesSimulation) -> tuple[ModesSimulation, dict[str, Chains]]:
     """A run with a trace, with the blocks that channels dropped in each mode, and the longest times of the
     chains in each; a time that spans a change is in no mode."""
     found: dict[str, Chains] = {}
-    modes = dict(one.modes)
+    modes, carried = dict(one.modes), one.carried
     for segment in one.segments:
         jobs = segment.simulation.jobs
         if jobs is not None and jobs.size:
@@ -285,7 +300,8 @@ def measured_in_modes(one: ModesSimulation) -> tuple[ModesSimulation, dict[str, 
             _add(found, {segment.mode: chains})
             before = modes[segment.mode]
             modes[segment.mode] = replace(before, dropped=summed(before.dropped, stay.dropped))
-    return replace(one, modes=modes), found
+            carried |= frozenset() if segment is one.segments[-1] else stay.waiting
+    return replace(one, modes=modes, carried=carried), found
 
 
 def _add(found: dict[str, Chains], more: Mapping[str, Chains]) -> None:

@@ -28,7 +28,14 @@ from consort.record.raw import Columns, Manifest, RawTable, manifest_of, names_o
 from consort.record.store import Run
 from consort.simulate.engine import ABSENT, TIMES, Simulation
 from consort.simulate.modes import ModesSimulation, Segment
-from consort.simulate.recording import FIRST_TICK, jobs_of, operations_of, slices_of, system_of
+from consort.simulate.recording import (
+    FIRST_TICK,
+    in_order_channels,
+    jobs_of,
+    operations_of,
+    slices_of,
+    system_of,
+)
 
 KEY = "simulated"
 _CLOCK = {
@@ -204,11 +211,13 @@ def _rows_of(stays: Sequence[Segment], duration: int) -> Rows:
         "stays": [[stay.start + FIRST_TICK, end + FIRST_TICK] for stay, end in zip(stays, ends, strict=True)],
         "jobs": _planned(parts[0].plan, stays),
     }
-    blocks = np.zeros(len(Ran.of(parts[0].plan, config).channels) + 1, dtype=np.uint64)
+    ran = Ran.of(parts[0].plan, config)
+    blocks = np.zeros(len(ran.channels) + 1, dtype=np.uint64)
+    in_order = np.isin(np.arange(blocks.size), in_order_channels(parts[0].plan, ran))
     for part, stay in zip(parts, stays, strict=True):
         for table in (part.jobs, part.operations, part.slices):
             _shift(table, stay.start)
-        blocks = _number_on(part.operations, blocks)
+        blocks = _number_on(part.operations, blocks, in_order)
     jobs, slices = (
         {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
         for tables in ([part.jobs for part in parts], [part.slices for part in parts])
@@ -232,13 +241,19 @@ def _shift(table: NDArray[np.void] | Columns, start: int) -> None:
         column += np.where(column == 0, 0, start).astype(np.uint64)
 
 
-def _number_on(operations: NDArray[np.void], before: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Has the blocks of each channel follow those of earlier stays; a read of none stays one of none."""
+def _number_on(
+    operations: NDArray[np.void], before: NDArray[np.uint64], in_order: NDArray[np.bool_]
+) -> NDArray[np.uint64]:
+    """Has the blocks of each channel follow those of earlier stays.
+
+    A read of none stays one of none, or names the last block where blocks are handed out `in_order`.
+    """
     place = np.minimum(operations["channel"], before.size - 1)
     written = before.copy()
     wrote = np.isin(operations["kind"], [OPERATIONS.index(kind) for kind in ("write", "write-dropped")])
     np.add.at(written, place[wrote], np.uint64(1))
-    operations["sequence"] += np.where(operations["sequence"] == 0, 0, before[place]).astype(np.uint64)
+    none = (operations["sequence"] == 0) & ~in_order[place]
+    operations["sequence"] += np.where(none, 0, before[place]).astype(np.uint64)
     return written
 
 

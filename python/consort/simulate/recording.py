@@ -215,6 +215,15 @@ def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np
     return np.concatenate(parts)
 
 
+def in_order_channels(plan: Plan, ran: Ran) -> list[int]:
+    """The numbers of the channels of a simulation's recording that hand out the oldest block."""
+    return [
+        number
+        for number, channel in enumerate(ran.channels)
+        if channel.reads_oldest or in_order_between(plan, channel.writer, channel.readers[0])
+    ]
+
+
 class _Moments:
     """The numbers of a task's jobs, when each read and when it wrote; 0 for a job that wrote nothing."""
 

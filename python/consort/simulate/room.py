@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,18 @@ def in_order_operations(
     taken = operation_rows(at, newest, mine, reader, channel, "read")
     taken["count"] = count
     return np.concatenate([made, taken])
+
+
+def waiting_in(operations: NDArray[np.void], numbers: Iterable[int]) -> list[int]:
+    """The channels among these, which hand out the oldest block, in which blocks wait that nobody took."""
+    write, read = OPERATIONS.index("write"), OPERATIONS.index("read")
+    found = []
+    for number in numbers:
+        here = operations[operations["channel"] == number]
+        taken = int(here["count"][here["kind"] == read].sum())
+        if np.count_nonzero(here["kind"] == write) > taken:
+            found.append(number)
+    return found
 
 
 def dropped_of(operations: NDArray[np.void], ran: Ran) -> dict[str, int]:

@@ -158,6 +158,7 @@ def test_a_batch_is_found_in_the_headers_that_a_step_includes(tmp_path: Path) ->
     assert takes_several("struct In { Batch <int, 2> taken; };")
     assert not takes_several('// a Batch<int, 2>\n/* #include "types.hpp" */ struct In { int taken; };')
     assert takes_several("using In = consort::spm::Messages<4, 64>;")
+    assert takes_several("using namespace consort::spm; using In = Messages<4, 64>;")
     # Two that include each other, and one that is not there.
     (tmp_path / "types.hpp").write_text('#include "step.hpp"\n#include "nowhere.hpp"')
     assert not takes_several('#include "types.hpp"')

@@ -364,6 +364,55 @@ class TestMigration:
         assert found.segments[1].simulation.figures["mover"].min_response == 3 * US
 
 
+WAITING = """consort: 1
+platform: linux-host
+assumed: chosen
+devices: {{bus: {{kind: can}}}}
+tasks:
+  r: {{period: {period}ms, wcet: 1ms, bcet: 1ms, on: master-0}}
+  w: {{period: 16ms, wcet: 1ms, bcet: 1ms, on: master-0}}
+  z: {{period: 20ms, wcet: 1ms, bcet: 1ms, on: master-0}}
+channels:
+  m: {{size: 8B, capacity: 4, to: [r], {source}}}
+modes:
+  a: {{tasks: [r, w, z]}}
+  b: {{tasks: [r, w]}}
+mode_changes: {{start: a, agreement: 1ms, requests: [{requests}]}}
+"""
+SENT = "from: bus, kind: subscription, flow: 7, min_interarrival: 16ms"
+
+
+@pytest.mark.parametrize(
+    ("source", "period", "changes", "status"),
+    [
+        ("from: w, kind: queue", 20, 39, 4),
+        (SENT, 20, 39, 4),
+        # One block waits for its reader, which is released with the writer.
+        # Without a change all are followed.
+        ("from: w, kind: queue", 16, 39, 4),
+        (SENT, 16, 39, 4),
+        (SENT, 20, 0, 1),
+    ],
+)
+def test_blocks_that_wait_while_modes_change_leave_it_undecided(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    source: str,
+    period: int,
+    changes: int,
+    status: int,
+) -> None:
+    file = tmp_path / "system.yaml"
+    requests = ", ".join(f"{{at: {61 * n}ms, to: {'ab'[n % 2]}}}" for n in range(1, changes + 1))
+    text = WAITING.format(source=source, period=period, requests=requests)
+    file.write_text(text if changes else text.partition("modes:")[0], encoding="utf-8")
+    for more in ((), ("--no-record",)):
+        options = ("--duration", "2500ms", "--root", tmp_path / "runs", *more)
+        ended, said, _ = consort(capsys, "simulate", file, *options)
+        assert ended == status, said
+        assert ("m: blocks go on through a change of mode" in said) == (status == 4)
+
+
 def test_a_hundred_changes_of_the_uav_miss_no_deadline() -> None:
     data = load_system(ROOT / "examples/uav/system.yaml").to_json()
     modes = ["cruise", "near-ground"]

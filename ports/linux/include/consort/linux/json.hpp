@@ -76,10 +76,14 @@ inline Value parsed(std::istream& text, const std::string& name) {
     Json::CharReaderBuilder::strictMode(&reader.settings_);
     Value value;
     std::string wrong;
-    if (!Json::parseFromStream(reader, text, &value, &wrong)) {
-        throw std::invalid_argument(name + ": " + wrong);
+    try {
+        if (Json::parseFromStream(reader, text, &value, &wrong)) {
+            return value;
+        }
+    } catch (const Json::Exception& error) {  // of what is nested too deep
+        wrong = error.what();
     }
-    return value;
+    throw std::invalid_argument(name + ": " + wrong);
 }
 
 }  // namespace consort::linux_port::json
