@@ -78,13 +78,13 @@ TEST(Interference, RecordsWhatItMoved) {
         std::uint64_t t, bytes;
         std::uint32_t source, reserved;
     } row{};
-    ASSERT_EQ(sizeof row, table["record_bytes"]);
+    ASSERT_EQ(table["record_bytes"].asUInt64(), sizeof row);
     while (file.read(reinterpret_cast<char*>(&row), sizeof row)) {
         ASSERT_LT(row.source, 2U);
         sums[row.source] += row.bytes;
     }
-    EXPECT_EQ(sums[0], record["counters"]["memory_stream_bytes"]);
-    EXPECT_EQ(sums[1], record["counters"]["loopback_copy_bytes"]);
+    EXPECT_EQ(record["counters"]["memory_stream_bytes"].asUInt64(), sums[0]);
+    EXPECT_EQ(record["counters"]["loopback_copy_bytes"].asUInt64(), sums[1]);
 }
 
 TEST(Interference, EndsOnSigtermWithACompleteRecord) {
