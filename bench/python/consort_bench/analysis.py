@@ -43,7 +43,6 @@ LARGE, LARGE_QUICK, LARGE_CORES = 10_000, 1_000, 64
 # The most processor time of a command on it, over that of this floor: the same file read by PyYAML in C and
 # held to the types by pydantic, with the modules that this takes.
 LARGE_LIMIT = 6
-QUICK_RECORD = f"with {LARGE_QUICK:,} tasks the pages of the run outweigh its record; judged without --quick"
 BARE_LOAD = """
 import sys
 import yaml
@@ -256,10 +255,7 @@ def _large(made: Sets, options: Options, rows: list[dict[str, Any]], goals: list
         for name, words in commands.items():
             seconds = cpu_seconds(words)
             rows.append(_row(f"large: {name}", tasks, "tasks", seconds, f"{LARGE_CORES} cores, CPU time"))
-            # A run's pages are as large for a tenth of the tasks, whose floor is a tenth.
-            unlike = options.quick and name == "record"
-            ratio, reason = (None, QUICK_RECORD) if unlike else (seconds / floor, "")
-            goals.append(goal(f"large_{name}_over_load", ratio, "", "<=", LARGE_LIMIT, reason=reason))
+            goals.append(goal(f"large_{name}_over_load", seconds / floor, "", "<=", LARGE_LIMIT))
 
 
 def cpu_seconds(command: list[Any]) -> float:

@@ -222,10 +222,10 @@ ROWS: tuple[Row, ...] = (
         "Channel min_interarrival",
         "time",
         "the period of its fastest reader",
-        "FFSAAA",
+        "FSSAAA",
         "27",
-        "Bounds and simulations count with the distance of the task that its blocks release, which check"
-        " holds against this one.",
+        "Bounds count with the distance of the task that its blocks release, which check holds against this"
+        " one; so do simulations, which send blocks that release nobody by it.",
     ),
     _row(
         "SystemDevice kind rate description",
