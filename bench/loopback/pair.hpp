@@ -270,8 +270,7 @@ inline void report_worker(Common& common, const Realtime& achieved) {
 inline json::Value worker_report(const Common& common) {
     // Cut short only where the notes are longer than the buffer: then it is a text.
     try {
-        std::istringstream text(common.worker_realtime);
-        return json::parsed(text, "worker");
+        return json::parsed(std::string(common.worker_realtime), "worker");
     } catch (const std::invalid_argument&) {
         return common.worker_realtime;
     }

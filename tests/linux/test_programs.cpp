@@ -118,8 +118,7 @@ json::Value probe(const std::string& arguments) {
     for (char part[4096]; const std::size_t n = ::fread(part, 1, sizeof part, output);) {
         text.append(part, n);
     }
-    std::istringstream printed(text);
-    return ::pclose(output) == 0 ? json::parsed(printed, "probe") : json::Value();
+    return ::pclose(output) == 0 ? json::parsed(text, "probe") : json::Value();
 }
 
 std::vector<std::uint64_t> numbers(const json::Value& list) {

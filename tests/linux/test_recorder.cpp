@@ -17,8 +17,7 @@ using namespace consort::linux_port;
 namespace {
 
 json::Value parsed(const std::string& text) {
-    std::istringstream in(text);
-    return json::parsed(in, "text");
+    return json::parsed(text, "text");
 }
 
 struct Row {

@@ -70,17 +70,13 @@ V given(const json::Value& object, const char* key, V otherwise, const std::stri
 }
 
 // The elements of a list, none where the object lacks the key.
-inline json::Value listed(const json::Value& object, const char* key, const std::string& where) {
-    json::Value elements = object.get(key, json::array());
+inline const json::Value& listed(const json::Value& object, const char* key, const std::string& where) {
+    static const json::Value none = json::array();
+    const json::Value& elements = object.isMember(key) ? object[key] : none;
     if (!elements.isArray()) {
         throw std::invalid_argument(where + ": " + key + ": it is not a list");
     }
     return elements;
-}
-
-inline json::Value required_list(const json::Value& object, const char* key, const std::string& where) {
-    member(object, key, where);
-    return listed(object, key, where);
 }
 
 template <class E>
@@ -245,11 +241,11 @@ inline RunConfig run_config_of(const std::string& path) {
         }
     }
     RunConfig config;
-    const json::Value cores = detail::required_list(all, "cores", path);
+    const json::Value& cores = detail::member(all, "cores", path);
     for (Json::ArrayIndex i = 0; i < cores.size(); ++i) {
         config.cores.push_back(detail::read_core(cores[i], path + ": cores[" + std::to_string(i) + "]"));
     }
-    const json::Value tasks = detail::required_list(all, "tasks", path);
+    const json::Value& tasks = detail::member(all, "tasks", path);
     for (Json::ArrayIndex i = 0; i < tasks.size(); ++i) {
         config.tasks.push_back(detail::read_task(tasks[i], path + ": tasks[" + std::to_string(i) + "]"));
     }

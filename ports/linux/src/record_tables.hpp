@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,8 +112,7 @@ class RecordTables {
 
     // Once `files` are closed. Releases counted from `start`.
     void complete(RawWriter& writer, const RecordFiles& files, Ticks start, const RunRecord::Cost& cost) {
-        std::istringstream described(config_->record);
-        writer.config = json::parsed(described, "the configuration");
+        writer.config = json::parsed(config_->record, "the configuration");
         writer.config["start_tick"] = start;
         const std::vector<std::string> names = this->names();
         const auto stream = [&](std::size_t table, std::size_t bytes, const json::Value& fields) {

@@ -223,9 +223,9 @@ def dropping(plan: Plan) -> tuple[PlannedChannel, ...]:
     )
 
 
-def sent_each(plan: Plan) -> list[int]:
-    """The times between two blocks [ps] of the channels in which devices send what may be dropped."""
-    return [c.messages_apart_ps for c in dropping(plan) if c.writer not in plan.tasks]
+def sent_by_devices(plan: Plan) -> tuple[PlannedChannel, ...]:
+    """The channels in which devices send what may be dropped, a block each `messages_apart_ps`."""
+    return tuple(channel for channel in dropping(plan) if channel.writer not in plan.tasks)
 
 
 def _sent_in_turn(plan: Plan, channel: PlannedChannel) -> bool:

@@ -29,6 +29,7 @@ from consort.base.toolchain.compiler import (
     compiled,
     compiler,
     include_folders,
+    need_headers,
     of_units,
     run_tool,
     together,
@@ -66,10 +67,7 @@ def refused(text: str, plan: Plan) -> BadInput:
     Each error stands at the key of the description that the compiler comes from, or in a step's own file.
     `EnvironmentLacks` where this machine is to blame.
     """
-    if re.search(r"fatal error: .*jsoncpp/json/json\.h", text):
-        raise EnvironmentLacks(
-            "the header jsoncpp/json/json.h is missing", "install it: apt-get install libjsoncpp-dev"
-        )
+    need_headers(text)
     if "No space left on device" in text:
         raise EnvironmentLacks("the compiler found no space left on device", "make room, or set $TMPDIR")
     at = Places(plan.file, plan.mode)

@@ -18,7 +18,7 @@ from consort.base.errors import BadInput, environment_errors
 from consort.model import Duration, System
 from consort.model.channel import Service, Wait
 from consort.plan import Plan, plan_of
-from consort.plan.channels import sent_each
+from consort.plan.channels import sent_by_devices
 from consort.plan.make import released_for, subject_of
 from consort.record.store import Run, default_root
 from consort.record.writer import run_name
@@ -265,7 +265,7 @@ def _check(plans: Sequence[Plan], options: Options) -> None:
 
 
 def _jobs(plan: Plan, duration: int) -> int:
-    sent = sum(duration // apart + 1 for apart in sent_each(plan))
+    sent = sum(duration // channel.messages_apart_ps + 1 for channel in sent_by_devices(plan))
     return sent + sum(duration // task.long_run_ps + 1 for task in plan.tasks.values())
 
 

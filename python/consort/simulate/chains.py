@@ -14,7 +14,7 @@ from consort.base.errors import BadInput
 from consort.judge import Limit
 from consort.judge.chains import chain_times, hops_of
 from consort.plan import Plan
-from consort.plan.channels import dropping, sent_each
+from consort.plan.channels import dropping, sent_by_devices
 from consort.record.ran import Ran
 from consort.record.raw import packed
 from consort.simulate.build import Prepared, prepare
@@ -152,10 +152,8 @@ def measured(simulation: Simulation) -> tuple[Simulation, Chains]:
 
 
 def _waiting(plan: Plan, operations: NDArray[np.void], ran: Ran) -> frozenset[str]:
-    sent = {channel.name for channel in dropping(plan) if channel.writer not in plan.tasks}
-    return frozenset(
-        {ran.channel_names[number] for number in waiting_in(operations, in_order_channels(plan, ran))} | sent
-    )
+    left = {ran.channel_names[number] for number in waiting_in(operations, in_order_channels(plan, ran))}
+    return frozenset(left | {channel.name for channel in sent_by_devices(plan)})
 
 
 def _largest(times: NDArray[np.int64]) -> int | None:
@@ -174,7 +172,7 @@ def simulated_limits(plan: Plan) -> tuple[Limit, ...]:
     figures which a simulation needs (execution times): nothing is made up for them.
     """
     rate = sum(1 / float(task.long_run_ps) for task in plan.tasks.values() if task.period_ps)
-    rate += sum(1 / float(apart) for apart in sent_each(plan))
+    rate += sum(1 / float(channel.messages_apart_ps) for channel in sent_by_devices(plan))
     longest = max((task.period_ps for task in plan.tasks.values()), default=0)
     duration = max(min(SECOND_PS, int(JOBS / rate) if rate else SECOND_PS), 2 * longest)
     try:

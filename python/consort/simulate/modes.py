@@ -277,15 +277,8 @@ def together(a: ModesSimulation, b: ModesSimulation) -> ModesSimulation:
         if kind not in slowest or change.latency > slowest[kind].latency:
             slowest[kind] = change
     modes = {name: joined(one, b.modes[name]) for name, one in a.modes.items()}
-    return ModesSimulation(
-        a.prepared,
-        a.duration,
-        a.seed,
-        a.runs + 1,
-        modes,
-        list(slowest.values()),
-        carried=a.carried | b.carried,
-    )
+    changes, carried = list(slowest.values()), a.carried | b.carried
+    return replace(a, runs=a.runs + 1, modes=modes, changes=changes, segments=[], carried=carried)
 
 
 def measured_in_modes(one: ModesSimulation) -> tuple[ModesSimulation, dict[str, Chains]]:

@@ -19,7 +19,7 @@ from consort.analysis.channel_bounds import transfers
 from consort.analysis.figures import Figures, MissingFigure
 from consort.base.errors import BadInput
 from consort.judge.chains import OPERATION, operation_rows, simulated_operations
-from consort.plan import Plan
+from consort.plan import Plan, PlannedChannel
 from consort.plan.channels import in_order_between, link_of
 from consort.record.ran import NONE, SLICES, STATUS, Ran
 from consort.record.raw import Columns
@@ -188,10 +188,7 @@ def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np
             seq, _, written = moments[writer]
         wrote = written > 0
         arrives = arrivals.get((channel.writer, channel.readers[0]))
-        alike = (
-            (channel,) if channel.reads_oldest else in_order_between(plan, channel.writer, channel.readers[0])
-        )
-        if alike:
+        if alike := _in_order(plan, channel):
             parts.append(
                 in_order_operations(
                     (number, writer, readers[0]),
@@ -215,13 +212,14 @@ def operations_of(simulation: Simulation, jobs: Columns, ran: Ran) -> NDArray[np
     return np.concatenate(parts)
 
 
+def _in_order(plan: Plan, channel: PlannedChannel) -> tuple[PlannedChannel, ...]:
+    """The channels that a recording's channel stands for if they hand out the oldest block; else none."""
+    return (channel,) if channel.reads_oldest else in_order_between(plan, channel.writer, channel.readers[0])
+
+
 def in_order_channels(plan: Plan, ran: Ran) -> list[int]:
     """The numbers of the channels of a simulation's recording that hand out the oldest block."""
-    return [
-        number
-        for number, channel in enumerate(ran.channels)
-        if channel.reads_oldest or in_order_between(plan, channel.writer, channel.readers[0])
-    ]
+    return [number for number, channel in enumerate(ran.channels) if _in_order(plan, channel)]
 
 
 class _Moments:

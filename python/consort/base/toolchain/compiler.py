@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -150,6 +151,15 @@ def _source_of(tool: str) -> Path:
 PACKAGES = {"jsoncpp/json/json.h": "libjsoncpp-dev"}
 
 
+def need_headers(said: str, packages: Mapping[str, str] = PACKAGES) -> None:
+    """Raises EnvironmentLacks where a compiler said that it does not find one of the headers."""
+    for header, package in packages.items():
+        if re.search(rf"fatal error: .*{re.escape(header)}", said):
+            raise EnvironmentLacks(
+                f"the header {header} is missing", f"install it: apt-get install {package}"
+            )
+
+
 def own_program(
     name: str,
     source: Path,
@@ -187,11 +197,7 @@ def own_program(
         )
         if done.returncode == 0:
             return
-        for header, package in packages.items():
-            if header in done.stderr:
-                raise EnvironmentLacks(
-                    f"the header {header} is missing", f"install it: apt-get install {package}"
-                )
+        need_headers(done.stderr, packages)
         raise EnvironmentLacks(
             f"consort-{name} does not compile: {done.stderr.strip()[-500:]}",
             "check the compiler, or set $CXX to one of C++20",

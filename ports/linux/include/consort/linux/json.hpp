@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <istream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -84,6 +85,10 @@ inline Value parsed(std::istream& text, const std::string& name) {
         wrong = error.what();
     }
     throw std::invalid_argument(name + ": " + wrong);
+}
+inline Value parsed(const std::string& text, const std::string& name) {
+    std::istringstream stream(text);
+    return parsed(stream, name);
 }
 
 }  // namespace consort::linux_port::json
