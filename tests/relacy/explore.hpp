@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,37 @@ struct Found {
     return std::string(program_invocation_short_name) + ".history";
 }
 
+// A test behind its virtual functions: Relacy's engine takes a compiler seconds, and is compiled once for
+// each number of threads (engine.cpp), not for each test.
+class Behind {
+  public:
+    virtual ~Behind() = default;
+    virtual void before() = 0;
+    virtual void thread(unsigned index) = 0;
+    virtual void after() = 0;
+    virtual void invariant() = 0;
+};
+
+template <class Test>
+class BehindOf final : public Behind {
+  public:
+    void before() override { test_.before(); }
+    void thread(unsigned index) override { test_.thread(index); }
+    void after() override { test_.after(); }
+    void invariant() override { test_.invariant(); }
+
+  private:
+    Test test_ = Test();
+};
+
+// Relacy replaces operator new: a test is made in memory of so many bytes.
+inline constexpr std::size_t most_test_bytes = 65536;
+using Make = Behind* (*)(std::byte* memory);
+
+// Explores the test of 2 or 3 threads that `make` makes for each execution.
+template <rl::thread_id_t Threads>
+void simulate(Make make, rl::test_params& parameters);
+
 template <class Test>
 [[nodiscard]] Found explore(Search search, const std::vector<Weakening>& weakenings = {}) {
     // A stream on a file: Relacy replaces operator new, and a string stream would allocate in its middle.
@@ -61,7 +94,9 @@ template <class Test>
         present_order[static_cast<std::size_t>(weakening.point)] = weakening.to;
     }
     failed_check = nullptr;
-    rl::simulate<Test>(parameters);
+    static_assert(sizeof(BehindOf<Test>) <= most_test_bytes);
+    simulate<Test::params::thread_count>(
+        [](std::byte* memory) -> Behind* { return ::new (memory) BehindOf<Test>; }, parameters);
     restore_orders();
 
     Found found;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Relacy's engine, for all explorations.
+#include "explore.hpp"
+
+namespace consort::exploration {
+
+namespace {
+
+// The test of so many threads that `make` makes.
+template <rl::thread_id_t Threads>
+struct Any : rl::test_suite<Any<Threads>, Threads> {
+    inline static Make make = nullptr;
+    alignas(std::max_align_t) std::byte memory[most_test_bytes];
+    Behind* test = make(memory);
+
+    ~Any() { test->~Behind(); }
+    void before() { test->before(); }
+    void thread(unsigned index) { test->thread(index); }
+    void after() { test->after(); }
+    void invariant() { test->invariant(); }
+};
+
+}  // namespace
+
+template <rl::thread_id_t Threads>
+void simulate(Make make, rl::test_params& parameters) {
+    Any<Threads>::make = make;
+    rl::simulate<Any<Threads>>(parameters);
+}
+
+template void simulate<2>(Make make, rl::test_params& parameters);
+template void simulate<3>(Make make, rl::test_params& parameters);
+
+}  // namespace consort::exploration
