@@ -75,8 +75,7 @@ def through_ccache(command: Sequence[str]) -> list[str]:
 
 # -ffp-contract=off: a fused multiply-add rounds once instead of twice: outputs would depend on the processor.
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra")
-# As programs are compiled: the probe measures their operations.
-TOOL_FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra")
+TOOL_FLAGS = ("-std=c++20", "-O3", "-Wall", "-Wextra")
 # Libraries of the system that a program is linked with where it uses them; what is preloaded uses few.
 LIBRARIES = ("-pthread", "-Wl,--as-needed", "-ljsoncpp")
 # Units of ports/ that a program is linked with beside its own; in virtual time with more.
