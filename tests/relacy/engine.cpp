@@ -7,14 +7,14 @@ namespace consort::exploration {
 
 namespace {
 
-// The test of so many threads that `make` makes.
+// What Relacy explores: the test that `make` makes.
 template <rl::thread_id_t Threads>
-struct Any : rl::test_suite<Any<Threads>, Threads> {
+struct Suite : rl::test_suite<Suite<Threads>, Threads> {
     inline static Make make = nullptr;
     alignas(std::max_align_t) std::byte memory[most_test_bytes];
-    Behind* test = make(memory);
+    AnyTest* test = make(memory);
 
-    ~Any() { test->~Behind(); }
+    ~Suite() { test->~AnyTest(); }
     void before() { test->before(); }
     void thread(unsigned index) { test->thread(index); }
     void after() { test->after(); }
@@ -25,8 +25,8 @@ struct Any : rl::test_suite<Any<Threads>, Threads> {
 
 template <rl::thread_id_t Threads>
 void simulate(Make make, rl::test_params& parameters) {
-    Any<Threads>::make = make;
-    rl::simulate<Any<Threads>>(parameters);
+    Suite<Threads>::make = make;
+    rl::simulate<Suite<Threads>>(parameters);
 }
 
 template void simulate<2>(Make make, rl::test_params& parameters);

@@ -45,11 +45,11 @@ struct Found {
     return std::string(program_invocation_short_name) + ".history";
 }
 
-// A test behind its virtual functions: Relacy's engine takes a compiler seconds, and is compiled once for
-// each number of threads (engine.cpp), not for each test.
-class Behind {
+// A test whose type is erased: Relacy's engine takes a compiler seconds, and is so compiled once for each
+// number of threads (engine.cpp), not for each test.
+class AnyTest {
   public:
-    virtual ~Behind() = default;
+    virtual ~AnyTest() = default;
     virtual void before() = 0;
     virtual void thread(unsigned index) = 0;
     virtual void after() = 0;
@@ -57,7 +57,7 @@ class Behind {
 };
 
 template <class Test>
-class BehindOf final : public Behind {
+class ErasedTest final : public AnyTest {
   public:
     void before() override { test_.before(); }
     void thread(unsigned index) override { test_.thread(index); }
@@ -70,7 +70,7 @@ class BehindOf final : public Behind {
 
 // Relacy replaces operator new: a test is made in memory of so many bytes.
 inline constexpr std::size_t most_test_bytes = 65536;
-using Make = Behind* (*)(std::byte* memory);
+using Make = AnyTest* (*)(std::byte* memory);
 
 // Explores the test of 2 or 3 threads that `make` makes for each execution.
 template <rl::thread_id_t Threads>
@@ -94,9 +94,9 @@ template <class Test>
         present_order[static_cast<std::size_t>(weakening.point)] = weakening.to;
     }
     failed_check = nullptr;
-    static_assert(sizeof(BehindOf<Test>) <= most_test_bytes);
+    static_assert(sizeof(ErasedTest<Test>) <= most_test_bytes);
     simulate<Test::params::thread_count>(
-        [](std::byte* memory) -> Behind* { return ::new (memory) BehindOf<Test>; }, parameters);
+        [](std::byte* memory) -> AnyTest* { return ::new (memory) ErasedTest<Test>; }, parameters);
     restore_orders();
 
     Found found;

@@ -2,7 +2,7 @@
 //
 // The access policy that lets Relacy explore the channels' own headers: every shared word is a Relacy atomic,
 // every cell is made of Relacy's race-checked variables. The orders come from sync_points.hpp, except those
-// of the points that a run weakens. of the sync_points that a run weakens.
+// of the points that a run weakens.
 #pragma once
 
 #include <atomic>
