@@ -125,8 +125,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tier = config.getoption("--tier")
     number = (HERE / "sample").read_text(encoding="ascii").strip()
     left = rest(items, number) if tier == "rest" else (i for i in items if runs_in(tier, i, number))
-    chosen = list(left)
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    chosen = dict.fromkeys(left)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     # Tests of real time come last: each waits until it is alone, and others are not held up by them.
     items[:] = sorted(chosen, key=is_realtime)
     for item in items:

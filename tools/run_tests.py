@@ -56,6 +56,8 @@ class Stage:
     load: int = 0
     # Lines of the log that are shown when it is over.
     shown: int = 1
+    # The stage before that has to pass, or this one is not run.
+    needs: str | None = None
 
     @property
     def log(self) -> Path:
@@ -183,20 +185,21 @@ def cases(results: Sequence[Path]) -> tuple[int, int, int, list[str]]:
     return counts["passed"], counts["failed"], counts["skipped"], names
 
 
-def cpp(preset: str, quick: bool = False) -> Stage:
-    """One preset configured, built and tested: all of it, or the quick tests alone."""
+def built(preset: str, target: str | None = None) -> Stage:
+    """One preset configured and built: all of it, or a target."""
+    return Stage(f"build {preset}", [["tools/build-preset.sh", preset, *([target] if target else [])]])
+
+
+def tested(preset: str, label: str | None = None) -> Stage:
+    """The tests of a preset that is built: all of them, or those of a label."""
     result = LOGS / f"test-{preset}.xml"
     # Many of them wait: for a patience, for a process that they stopped.
     beside = 2 * (os.cpu_count() or 1)
     test = ["ctest", "--preset", preset, "--output-on-failure", "-j", str(beside)]
-    test += ["--no-tests=error", "--output-junit", str(result)]
-    build = ["tools/build-preset.sh", preset]
-    if quick:
-        build += ["quick_tests"]
-        test += ["-L", "^quick$"]
+    test += ["--no-tests=error", "--output-junit", str(result), *(["-L", label] if label else [])]
     # Some kernels place mappings where ThreadSanitizer cannot work; without randomisation they never do.
     wrapper = ["setarch", "-R"] if preset == "tsan" else []
-    return Stage(f"cpp {preset}", [build, [*wrapper, *test]], [result])
+    return Stage(f"test {preset}", [[*wrapper, *test]], [result], needs=f"build {preset}")
 
 
 def python(tier: str) -> Stage:
@@ -226,15 +229,20 @@ def skips(stages: Sequence[Stage]) -> Stage:
 
 def stages_of(tier: str) -> list[tuple[Stage, ...]]:
     """The stages of a tier, one after the other; those of one tuple run beside each other."""
-    made: list[tuple[Stage, ...]]
-    # mypy has one processor only: what lint leaves is the compilers'.
     if tier == "check":
-        made = [(Stage("lint", [["tools/lint.sh", "changed"]]), cpp("gcc", quick=True)), (python("check"),)]
+        lint = Stage("lint", [["tools/lint.sh", "changed"]])
+        made = [(lint, built("gcc", "quick_tests")), (tested("gcc", "^quick$"),), (python("check"),)]
     elif tier == "test":
-        made = [(Stage("lint", [["tools/lint.sh", "quick"]]), cpp("others"))]
-        made += [(cpp("asan"),), (cpp("tsan"),), (python("test"),)]
+        # mypy has one processor only: what lint leaves is the compilers'; so is what tests leave that wait.
+        made = [
+            (Stage("lint", [["tools/lint.sh", "quick"]]), built("others")),
+            (tested("others"), built("asan")),
+            (tested("asan"), built("tsan")),
+            (tested("tsan"), python("test")),
+        ]
     else:
-        alone = [Stage("lint", [["tools/lint.sh"]]), cpp("gcc"), cpp("clang"), cpp("asan"), cpp("tsan")]
+        alone = [Stage("lint", [["tools/lint.sh"]])]
+        alone += [of(preset) for preset in ("gcc", "clang", "asan", "tsan") for of in (built, tested)]
         alone += [python("slow"), Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
         alone += [real_time(load, first) for load in (0, 4, 12) for first in range(0, REPEATED, AT_ONCE)]
         made = [(stage,) for stage in alone]
@@ -243,15 +251,21 @@ def stages_of(tier: str) -> list[tuple[Stage, ...]]:
 
 def run_stages(stages: Sequence[tuple[Stage, ...]]) -> Iterator[tuple[Stage, Ended, float]]:
     """Runs the stages; yields each with how it ended and how long it took [s]."""
+    failed: set[str] = set()
 
     def timed(stage: Stage) -> tuple[Ended, float]:
         started = time.monotonic()
+        if stage.needs in failed:
+            stage.log.write_text(f"not run: {stage.needs} failed\n", encoding="utf-8")
+            return Ended(1, 0.0), 0.0
         return run(stage), time.monotonic() - started
 
     for together in stages:
         print(f"== {' beside '.join(stage.name for stage in together)}", flush=True)
         with ThreadPoolExecutor(len(together)) as pool:
             for stage, (ended, took) in zip(together, pool.map(timed, together), strict=True):
+                if ended.status:
+                    failed.add(stage.name)
                 yield stage, ended, took
 
 

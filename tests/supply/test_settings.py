@@ -148,3 +148,27 @@ def test_no_run_but_that_of_all_tests_says_what_is_costly(runner: ModuleType) ->
     ]
     assert recording == ["python"]
     assert len({stage.name for beside in runner.stages_of("slow") for stage in beside}) > 20
+
+
+def test_tests_whose_build_failed_are_not_run(
+    runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = tmp_path / "ran"
+    build = runner.Stage("build a", [["false"]])
+    test = runner.Stage("test a", [["touch", str(ran)]], needs="build a")
+    other = runner.Stage("test b", [["true"]], needs="build b")
+    monkeypatch.setattr(runner, "stages_of", lambda _tier: [(build, other), (test,)])
+    with pytest.raises(SystemExit) as ended:
+        runner.main()
+    assert ended.value.code == 1 and not ran.exists()
+    said = capsys.readouterr().out
+    assert "not run: build a failed" in said
+    assert "build a: status 1" in said and "test a: status 1" in said and "test b: status" not in said
+
+
+@pytest.mark.parametrize("tier", ["check", "test", "slow"])
+def test_what_is_tested_is_built_before(runner: ModuleType, tier: str) -> None:
+    built: set[str] = set()
+    for beside in runner.stages_of(tier):
+        assert {stage.needs for stage in beside} - {None} <= built
+        built |= {stage.name for stage in beside}

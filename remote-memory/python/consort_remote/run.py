@@ -16,6 +16,11 @@ from consort_remote.source import need_folder
 from consort_remote.worst_case import Share, bound
 
 
+# Between the blocks: a wire alone; PHYs that pause and give what they kept without gaps; and
+# such PHYs with a clock of their own, behind consort_phy_cdc. The parameters of consort_remote_pair.
+WIRES: dict[str, dict[str, int]] = {"plain": {}, "queue": {"Queue": 16}, "cdc": {"Queue": 16, "Cdc": 1}}
+
+
 @dataclass(frozen=True)
 class Beats:
     """Beats of one write and one read of a burst length, both directions together."""
@@ -50,6 +55,8 @@ class Soak:
     ids: int = 16
     # Bits of an address within a segment: 28 to 38.
     offsets: int = 28
+    # One of WIRES.
+    wire: str = "plain"
 
 
 def soak(load: Soak) -> dict[str, Any]:
@@ -132,7 +139,8 @@ def compact_beats(phy_width: int = 128) -> list[dict[str, Any]]:
 
 
 def _of(load: Soak, paper: bool = False) -> Path:
-    return _pair(load.shape, load.phy_width, paper, load.addresses, load.ids, offsets=load.offsets)
+    widths = load.addresses, load.ids
+    return _pair(load.shape, load.phy_width, paper, *widths, offsets=load.offsets, phys=WIRES[load.wire])
 
 
 def _pair(
@@ -366,11 +374,6 @@ def combined(board: Board, packetization: str = "compact") -> dict[str, Any]:
     )
     result: dict[str, Any] = _run(program, [packetization, *board.words()])
     return result
-
-
-# Between the blocks of a campaign: a wire alone; PHYs that pause and give what they kept without gaps; and
-# such PHYs with a clock of their own, behind consort_phy_cdc. The parameters of consort_remote_pair.
-WIRES: dict[str, dict[str, int]] = {"plain": {}, "queue": {"Queue": 16}, "cdc": {"Queue": 16, "Cdc": 1}}
 
 
 def campaign(transactions: int, seed: int = 1, wire: str = "plain", faults: int = 12) -> dict[str, Any]:
