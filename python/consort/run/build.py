@@ -203,14 +203,10 @@ def reads_its_plan(plan: Plan) -> bool:
 def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
     """The program that reads from a plan image what others compile in, built if it is not cached."""
     flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
-    folders, cxx = include_folders(), compiler()
     virtual = plan.target == "virtual"
     named = STAND_INS_IN_VIRTUAL_TIME if virtual else STAND_INS_HERE
     units = [cpp_tree() / "ports" / unit for unit in named]
-    # Text that no description changes: its own bytes are its key, nothing has to be preprocessed.
-    around = {unit.parent for unit in units}
-    files = sorted({f for folder in (*folders, *around) for f in folder.rglob("*.?pp")})
-    key = digest([cxx, version_of(cxx), *flags, *(file.read_bytes() for file in files)])
+    key = digest([*flags, *(_key_of_own(unit, flags)[0] for unit in units)])
     command = command_of(flags)
 
     def make(target: Path, scratch: Path) -> None:
@@ -229,8 +225,7 @@ def build_program(
 
     It is linked with Consort's own `units`, compiled beside it where they are not cached, and `objects`.
     """
-    with together() as pool:
-        also = list(pool.map(lambda one: _entry(one, _key_of_own(one, flags, plan)[0]), units))
+    also = [_entry(one, _key_of_own(one, flags)[0]) for one in units]
     also += [str(o.parent.name) for o in objects]
     with temporary_folder("build") as folder:
         unit = Path(folder) / "application.cpp"
@@ -260,7 +255,7 @@ def _entry(unit: Path, key: str) -> str:
 
 def build_unit(unit: Path, flags: tuple[str, ...], plan: Plan) -> Path:
     """The object of one of Consort's own translation units, built if it is not cached."""
-    key, command = _key_of_own(unit, flags, plan)
+    key, command = _key_of_own(unit, flags)
 
     def make(target: Path, scratch: Path) -> None:
         _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), plan)
@@ -268,20 +263,24 @@ def build_unit(unit: Path, flags: tuple[str, ...], plan: Plan) -> Path:
     return kept("programs", _entry(unit, key), f"{unit.stem}.o", make)
 
 
-# The keys of Consort's own units in this process: each run needs them, and to see their text takes as
-# long as to see the application's.
-_own_keys: dict[tuple[Any, ...], tuple[str, list[str]]] = {}
+# Of the libraries that Consort's own units use: with another version they are compiled anew.
+_LIBRARIES = (Path("/usr/include/jsoncpp/json/version.h"),)
 
 
-def _key_of_own(unit: Path, flags: tuple[str, ...], plan: Plan) -> tuple[str, list[str]]:
-    """The key (`_key`) of a unit whose text changes only with a file of Consort's own."""
-    flags = of_units(flags)
-    folders = (*include_folders(), unit.parent)
-    files = frozenset((f, f.stat().st_mtime_ns) for folder in folders for f in folder.rglob("*.?pp"))
-    known = (unit, flags, compiler(), *map(os.environ.get, ("CPATH", "CPLUS_INCLUDE_PATH")), files)
-    if known not in _own_keys:
-        _own_keys[known] = _key(unit, flags, plan, [])
-    return _own_keys[known]
+def _key_of_own(unit: Path, flags: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The key of a unit whose text changes only with a file of Consort's own, and its compiler's options.
+
+    The files' bytes are the key: to see what the compiler makes of them takes as long as all else that a
+    command does before a run.
+    """
+    flags, cxx = of_units(flags), compiler()
+    folders = {*include_folders(), unit.parent}
+    files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in (".h", ".hpp", ".cpp"))
+    files += [file for file in _LIBRARIES if file.exists()]
+    searched = (f"{name}={os.environ.get(name)}" for name in ("CPATH", "CPLUS_INCLUDE_PATH"))
+    parts = (unit.name, cxx, version_of(cxx), *flags, *searched)
+    text = [part for file in files for part in (file.name, file.read_bytes())]
+    return digest([*parts, *text]), command_of(flags)
 
 
 def _key(unit: Path, flags: tuple[str, ...], plan: Plan, also: list[str]) -> tuple[str, list[str]]:

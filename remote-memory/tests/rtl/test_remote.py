@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from bounds_of_faults import DECERR, SLVERR, ended_in_time, refused_at_once
 from consort_remote import run
@@ -12,53 +10,44 @@ from consort_remote_bench import remap_campaign
 from consort_remote_bench.remap_campaign import MENDED
 
 
-# Loads, and the words that are harmed at least: every kind of error has to have happened, or a test says nothing.
-WITH_ERRORS = [
-    (run.Soak(beats=100_000, seed=1), 0),
-    (run.Soak(beats=250_000, bit_error_rate=1e-6, seed=2), 10),
-    (run.Soak(beats=250_000, bit_error_rate=1e-5, span=20, pause_percent=20, seed=3), 200),
-    (run.Soak(beats=250_000, bit_error_rate=1e-4, seed=4), 2000),
-    (run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=5), 500),
-    (run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, drop=5e-4, repeat=5e-4, seed=6), 800),
-]
-
-
-def arrives_whole(load: run.Soak, minimum: int) -> None:
+@pytest.mark.representative
+@pytest.mark.parametrize(
+    ("load", "minimum"),
+    [
+        # Every kind of error has to have happened, or the test says nothing.
+        (run.Soak(beats=100_000, seed=1), 0),
+        (run.Soak(beats=250_000, bit_error_rate=1e-6, seed=2), 10),
+        (run.Soak(beats=250_000, bit_error_rate=1e-5, span=20, pause_percent=20, seed=3), 200),
+        (run.Soak(beats=250_000, bit_error_rate=1e-4, seed=4), 2000),
+        (run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=5), 500),
+        (run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, drop=5e-4, repeat=5e-4, seed=6), 800),
+        pytest.param(
+            run.Soak(
+                beats=300_000, bit_error_rate=2e-5, drop=1e-4, repeat=1e-4, pause_percent=10, seed=7, shape=2
+            ),
+            500,
+            marks=pytest.mark.slow,
+        ),
+        # On a PHY of half a beat each lost word shifts all after it.
+        pytest.param(run.Soak(beats=100_000, seed=8, phy_width=64), 0, marks=pytest.mark.slow),
+        pytest.param(
+            run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, seed=9, phy_width=64),
+            500,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=10, phy_width=64),
+            1000,
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_random_traffic_over_a_link_with_errors(load, minimum):
     result = run.soak(load)
     assert result["beats"] >= load.beats
     assert result["corrupted"] >= minimum
     assert result["downs"] == 0
     assert all(count > 20 for count in result["covered"].values()), result["covered"]
-
-
-# The model of the representatives is that of the campaign's: it takes longer to build than all of them to run.
-@pytest.mark.parametrize("wire", ["plain", pytest.param("cdc", marks=pytest.mark.representative)])
-@pytest.mark.parametrize(("load", "minimum"), WITH_ERRORS)
-def test_random_traffic_over_a_link_with_errors(load, minimum, wire):
-    arrives_whole(replace(load, wire=wire), minimum)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("load", "minimum"),
-    [
-        (
-            run.Soak(
-                beats=300_000, bit_error_rate=2e-5, drop=1e-4, repeat=1e-4, pause_percent=10, seed=7, shape=2
-            ),
-            500,
-        ),
-        # On a PHY of half a beat each lost word shifts all after it.
-        (run.Soak(beats=100_000, seed=8, phy_width=64), 0),
-        (run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, seed=9, phy_width=64), 500),
-        (
-            run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=10, phy_width=64),
-            1000,
-        ),
-    ],
-)
-def test_other_shapes_and_widths(load, minimum):
-    arrives_whole(load, minimum)
 
 
 @pytest.mark.slow

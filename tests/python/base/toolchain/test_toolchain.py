@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,21 +93,28 @@ def test_absent_compiler_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -
         built()
 
 
-def test_a_unit_of_the_executive_is_looked_at_again_when_a_header_changes(
+def test_a_unit_of_the_executive_has_another_key_when_what_it_is_made_of_changes(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tree / "ports/virtual/include").mkdir(parents=True)
     (tree / "ports/linux/src").mkdir()
-    unit = tree / "ports/linux/src/answers.cpp"
-    unit.write_text('#include "answer.hpp"\nint answers() { return answer; }\n')
-    looked = []
-    look = build._key
-    monkeypatch.setattr(build, "_key", lambda *unit: looked.append(1) or look(*unit))
+    unit, library = tree / "ports/linux/src/answers.cpp", tree / "version.h"
+    monkeypatch.setattr(build, "_LIBRARIES", (library,))
 
     def key() -> str:
-        return build._key_of_own(unit, FLAGS, system())[0]
+        return build._key_of_own(unit, FLAGS)[0]
 
-    first = key()
-    assert key() == first and len(looked) == 1, "the text is seen once"
-    (tree / "include/answer.hpp").write_text("constexpr int answer = 2;\n")
-    assert key() != first and len(looked) == 2
+    changes = [
+        lambda: unit.write_text('#include "answer.hpp"\nint answers() { return answer; }\n'),
+        lambda: (tree / "include/answer.hpp").write_text("constexpr int answer = 2;\n"),
+        lambda: (tree / "ports/linux/src/beside.hpp").write_text("constexpr int beside = 2;\n"),
+        lambda: library.write_text("1.9.5"),
+        lambda: monkeypatch.setenv("CPATH", str(tree)),
+        lambda: monkeypatch.setenv("CXX", shutil.which("clang++") or ""),
+    ]
+    keys = [key()]
+    for change in changes:
+        change()
+        keys += [key()]
+        assert key() == keys[-1]
+    assert len(set(keys)) == len(keys)
