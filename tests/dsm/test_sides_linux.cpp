@@ -12,7 +12,7 @@
 #include "consort/linux/spm_copy_engine.hpp"
 #include "shared.hpp"
 
-namespace {
+namespace of_sides_linux {
 
 using namespace consort;
 using dsm::Outcome;
@@ -144,4 +144,4 @@ TEST(SharedRegion, TwoThreadsSeeEachOthersWrites) {
     EXPECT_EQ(wrong.load(), 0);
 }
 
-}  // namespace
+}  // namespace of_sides_linux

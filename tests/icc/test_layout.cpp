@@ -11,7 +11,7 @@
 
 #include "consort/icc/layout.hpp"
 
-namespace {
+namespace of_layout {
 
 using consort::Kind;
 using consort::Layout;
@@ -125,15 +125,15 @@ class Guarded {
     float more[1000] = {};
 };
 
-}  // namespace
+}  // namespace of_layout
 
-CONSORT_LAYOUT(Guarded, value, more);
+CONSORT_LAYOUT(of_layout::Guarded, value, more);
 
-namespace {
+namespace of_layout {
 
 TEST(Layout, UsesADeclarationWhereMembersCannotBeFound) {
     EXPECT_EQ(leaf_names<Guarded>(), "value more ");
     EXPECT_EQ(Layout<Guarded>::leaves[1].count, 1000U);
 }
 
-}  // namespace
+}  // namespace of_layout

@@ -18,7 +18,7 @@
 
 #include "consort/icc.hpp"
 
-namespace {
+namespace of_versions {
 
 using consort::Status;
 using consort::Ticks;
@@ -560,4 +560,4 @@ TEST(VersionsNeeded, OneVersionFewerIsOvertaken) {
     EXPECT_EQ(wrong, 0U) << "overtaken readers learn it, and never get another version";
 }
 
-}  // namespace
+}  // namespace of_versions

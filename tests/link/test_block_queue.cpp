@@ -13,7 +13,7 @@
 #include "consort/linux/link_engine.hpp"
 #include "joined.hpp"
 
-namespace {
+namespace of_block_queue {
 
 using namespace consort;
 using link::BlockQueue;
@@ -279,4 +279,4 @@ TEST(BlockQueue, ThreadsOnAllThreeParts) {
     EXPECT_EQ(reader.lost(), 0U);
 }
 
-}  // namespace
+}  // namespace of_block_queue

@@ -17,7 +17,7 @@
 #include "consort/linux/port.hpp"
 #include "consort/linux/shared_memory.hpp"
 
-namespace {
+namespace of_link_linux {
 
 using consort::Region;
 using consort::RegionMaker;
@@ -221,4 +221,4 @@ TEST(LinkLinux, TwoProcessesMoveEachContentWhole) {
     EXPECT_EQ(exchange.wrong(done), 0U);
 }
 
-}  // namespace
+}  // namespace of_link_linux

@@ -16,7 +16,7 @@
 #include "huge_pages.hpp"
 #include "remote_support.hpp"
 
-namespace {
+namespace of_huge_pages {
 
 using namespace remote_test;
 
@@ -352,4 +352,4 @@ TEST_F(HugePages, PagesThatAnotherProgramTook) {
         testing::KilledBySignal(SIGBUS), "out of memory");
 }
 
-}  // namespace
+}  // namespace of_huge_pages

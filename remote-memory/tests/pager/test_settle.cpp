@@ -12,7 +12,7 @@
 #include "pager.hpp"
 #include "remote_support.hpp"
 
-namespace {
+namespace of_settle {
 
 using namespace remote_test;
 
@@ -215,4 +215,4 @@ INSTANTIATE_TEST_SUITE_P(All, Settles,
                                           testing::Values(Way::shared, Way::tcp, Way::mapped)),
                          name_of);
 
-}  // namespace
+}  // namespace of_settle
