@@ -11,14 +11,15 @@ from pathlib import Path
 from consort.base.children import finished
 from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.compiler import for_make
+from consort.base.toolchain.compiler import for_make, through_ccache
 
 from consort_remote.source import need_folder
 
 # The package's makefile leaves these blank, and models of more than one file then do not compile.
-# Frequent code is optimised as the rest is; the makefile would do it for size.
+# The makefile would optimise for size. -O2 takes longer to compile and simulates no faster; what runs once is
+# optimised as well, as the linker may take functions that both have from either.
 MAKEFLAGS = (
-    "OPT_FAST=-O2 "
+    "OPT_FAST=-O1 OPT_SLOW=-O1 OPT_GLOBAL=-O1 "
     "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20 CFG_CXXFLAGS_STD=-std=gnu++20 "
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
 )
@@ -111,15 +112,15 @@ def checkers(root: Path) -> list[Path]:
     return sorted((root / "rtl" / "check").glob("*.sv"))
 
 
-def simulation(
+def model(
     top: str,
-    harness: Path,
     parameters: dict[str, int | str] | None = None,
     options: tuple[str, ...] = (),
     more: tuple[Path, ...] = (),
 ) -> Path:
-    """The program of a C++ harness around a top module, built where it is not up to date.
+    """The folder of a top module's simulated hardware, built where it is not up to date.
 
+    In it are the headers (`Vtop.h`) and the archives of C++ that Verilator made; `options` are Verilator's.
     `more` are sources and control files beside those of rtl/; one of a name that rtl/ has replaces that.
     """
     root = need_folder("simulating the hardware")
@@ -131,25 +132,62 @@ def simulation(
     files.sort(key=lambda file: PACKAGES.index(file.name) if file.name in PACKAGES else len(PACKAGES))
     controls = [root / "rtl" / "lint.vlt", *(file for file in more if file.suffix == ".vlt")]
     given = [f"-G{name}={value}" for name, value in sorted((parameters or {}).items())]
-    parts: list[str | bytes] = [repr((top, given, options))]
-    shared = sorted([*harness.parent.glob("*.hpp"), *harness.parent.glob("*.vlt")])
-    shared += sorted((root / "include" / "consort" / "remote").glob("*.hpp"))
-    for file in [*files, *controls, harness, *shared, root / "rtl" / "requirements.lock"]:
+    parts: list[str | bytes] = [repr((top, given, options, MAKEFLAGS))]
+    for file in [*files, *controls, root / "rtl" / "requirements.lock"]:
         parts += [file.name, file.read_bytes()]
 
     def make(target: Path, scratch: Path) -> None:
-        command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "fast"]
+        command = ["verilator", "--cc", "--build", "-j", "2", "-O3", "--x-assign", "fast"]
         command += ["--x-initial", "fast", "--no-timing", "-Wall", "--assert", "--top-module", top]
-        command += ["--prefix", "Vtop", "--Mdir", str(scratch / "obj")]
-        command += [
-            "-CFLAGS",
-            f"-O2 -std=c++20 -Wall -Wextra -I{root / 'include'} -I{root.parent / 'include'}",
-        ]
-        command += [*given, *options, *map(str, controls), *map(str, files), str(harness), "-o", target.name]
+        command += ["--prefix", "Vtop", "--Mdir", str(scratch / "model")]
+        command += [*given, *options, *map(str, controls), *map(str, files)]
         result = finished(command, cwd=root, env=env)
         if result.returncode != 0:
             raise ConsortError(f"building {top} failed:\n{_reasons(result.stdout + result.stderr)}")
-        (scratch / "obj" / target.name).rename(target)
+        for file in (scratch / "model").iterdir():
+            if file.suffix not in (".h", ".a"):
+                file.unlink()
+        (scratch / "model").rename(target)
+
+    return kept("rtl", f"{top}-{digest(parts)}", "model", make, root=root.parent / "build")
+
+
+def simulation(
+    top: str,
+    harness: Path,
+    parameters: dict[str, int | str] | None = None,
+    options: tuple[str, ...] = (),
+    more: tuple[Path, ...] = (),
+    defines: tuple[str, ...] = (),
+    libraries: tuple[str, ...] = (),
+) -> Path:
+    """The program of a C++ harness around a `model`, built where it is not up to date.
+
+    `defines` are options of the harness's compiler, `libraries` of the linker.
+    """
+    root = need_folder("simulating the hardware")
+    hardware = model(top, parameters, options, more)
+    shared = sorted(harness.parent.glob("*.hpp"))
+    shared += sorted((root / "include" / "consort" / "remote").glob("*.hpp"))
+    parts: list[str | bytes] = [repr((defines, libraries)), hardware.parent.name]
+    for file in [harness, *shared]:
+        parts += [file.name, file.read_bytes()]
+
+    def make(target: Path, scratch: Path) -> None:
+        home = Path(environment()["VERILATOR_ROOT"])
+        found = [hardware, home / "include", home / "include" / "vltstd"]
+        included = [f"-I{folder}" for folder in (root / "include", root.parent / "include")]
+        # Verilator's own headers have warnings.
+        included += [word for folder in found for word in ("-isystem", str(folder))]
+        flags = ["-std=gnu++20", "-O2", "-Wall", "-Wextra", *defines]
+        object_file = scratch / "harness.o"
+        compiling = ["g++", *flags, *included, "-c", str(harness), "-o", str(object_file)]
+        archives = [str(hardware / name) for name in ("libVtop.a", "libverilated.a")]
+        linking = ["g++", str(object_file), *archives, "-pthread", *libraries, "-o", str(target)]
+        for command in (through_ccache(compiling), linking):
+            result = finished(command, env=os.environ | for_make(root.parent))
+            if result.returncode != 0:
+                raise ConsortError(f"building {top} failed:\n{_reasons(result.stdout + result.stderr)}")
 
     return kept(
         "rtl", f"{top}-{harness.stem}-{digest(parts)}", "simulation", make, root=root.parent / "build"

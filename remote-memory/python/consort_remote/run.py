@@ -15,10 +15,9 @@ from consort_remote.build import configuration, simulation
 from consort_remote.source import need_folder
 from consort_remote.worst_case import Share, bound
 
-
-# Between the blocks: a wire alone; PHYs that pause and give what they kept without gaps; and
-# such PHYs with a clock of their own, behind consort_phy_cdc. The parameters of consort_remote_pair.
-WIRES: dict[str, dict[str, int]] = {"plain": {}, "queue": {"Queue": 16}, "cdc": {"Queue": 16, "Cdc": 1}}
+# Between the blocks: a wire alone; PHYs that pause and give what they kept without gaps; and such PHYs with a
+# clock of their own, behind consort_phy_cdc.
+WIRES = ("plain", "queue", "cdc")
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,6 @@ class Soak:
     ids: int = 16
     # Bits of an address within a segment: 28 to 38.
     offsets: int = 28
-    # One of WIRES.
-    wire: str = "plain"
 
 
 def soak(load: Soak) -> dict[str, Any]:
@@ -79,7 +76,7 @@ def figure4(load: Soak) -> dict[str, Any]:
     program = simulation(
         "consort_remote_figure4",
         harness("figure4.cpp"),
-        options=("-CFLAGS", "-DFIGURE4 -DPORTS=3 -DLINKS=2 -DMEMORIES=2"),
+        defines=("-DFIGURE4", "-DPORTS=3", "-DLINKS=2", "-DMEMORIES=2"),
     )
     words = [load.beats, load.bit_error_rate, load.drop, load.repeat, load.pause_percent, load.seed]
     result: dict[str, Any] = _run(program, list(map(str, words)))
@@ -139,8 +136,7 @@ def compact_beats(phy_width: int = 128) -> list[dict[str, Any]]:
 
 
 def _of(load: Soak, paper: bool = False) -> Path:
-    widths = load.addresses, load.ids
-    return _pair(load.shape, load.phy_width, paper, *widths, offsets=load.offsets, phys=WIRES[load.wire])
+    return _pair(load.shape, load.phy_width, paper, load.addresses, load.ids, offsets=load.offsets)
 
 
 def _pair(
@@ -151,34 +147,29 @@ def _pair(
     ids: int = 16,
     more: tuple[Path, ...] = (),
     offsets: int = 28,
-    phys: dict[str, int] | None = None,
 ) -> Path:
+    root = need_folder("simulating the hardware")
     top, source = ("consort_paper_pair", "paper.cpp") if paper else ("consort_remote_pair", "remote.cpp")
     parameters: dict[str, int | str] = {}
-    defines = ""
+    defines: list[str] = []
     if shape != 1:
         for name in ("Ports", "Links", "Memories"):
             parameters[name] = shape
-            defines += f" -D{name.upper()}={shape}"
+            defines.append(f"-D{name.upper()}={shape}")
     if phy_width != 128:
         parameters["PhyWidth"] = phy_width
-        defines += f" -DPHY_WIDTH={phy_width}"
-    for name, value in (phys or {}).items():
-        parameters[name] = value
-        defines += f" -D{name.upper()}={value}"
-    options: list[str] = []
+        defines.append(f"-DPHY_WIDTH={phy_width}")
     if (addresses, ids, offsets) != (40, 16, 28):
-        root = need_folder("simulating the hardware")
         folder = root.parent / "build" / "rtl" / f"widths-{addresses}-{ids}-{offsets}"
         more += (configuration(root, folder, AddrWidth=addresses, IdWidth=ids, OffsetWidth=offsets),)
-        defines += f" -DADDR_WIDTH={addresses} -DID_WIDTH={ids} -DOFFSET_WIDTH={offsets}"
-    if defines:
-        options += ["-CFLAGS", defines.strip()]
-    return simulation(top, harness(source), parameters, tuple(options), more)
+        defines += [f"-DADDR_WIDTH={addresses}", f"-DID_WIDTH={ids}", f"-DOFFSET_WIDTH={offsets}"]
+    if not paper:
+        more += (harness("pair.vlt"),)
+    return simulation(top, harness(source), parameters, (), more, tuple(defines))
 
 
 def harness(name: str) -> Path:
-    """A C++ harness of rtl/tb."""
+    """A C++ harness of rtl/tb, or another file there."""
     return need_folder("simulating the hardware") / "rtl" / "tb" / name
 
 
@@ -370,7 +361,7 @@ def combined(board: Board, packetization: str = "compact") -> dict[str, Any]:
         "consort_remote_figure10",
         harness("figure10.cpp"),
         {"Paper": int(packetization != "compact")},
-        ("-CFLAGS", "-DFIGURE10 -DPORTS=2 -DLINKS=2 -DMEMORIES=2"),
+        defines=("-DFIGURE10", "-DPORTS=2", "-DLINKS=2", "-DMEMORIES=2"),
     )
     result: dict[str, Any] = _run(program, [packetization, *board.words()])
     return result
@@ -381,11 +372,11 @@ def campaign(transactions: int, seed: int = 1, wire: str = "plain", faults: int 
 
     In whole rounds: of each kind so many faults, or stretches of traffic over a wire that harms words.
     """
-    words = ["campaign", str(transactions), str(seed), str(faults)]
-    result: dict[str, Any] = _run(campaign_program(wire), words)
+    words = ["wire", wire, "campaign", str(transactions), str(seed), str(faults)]
+    result: dict[str, Any] = _run(campaign_program(), words)
     return result
 
 
-def campaign_program(wire: str = "plain") -> Path:
-    """The simulation of a campaign over one of WIRES; its folder's name has the digest of its sources."""
-    return _pair(phys=WIRES[wire])
+def campaign_program() -> Path:
+    """The simulation of a campaign; its folder's name has the digest of its sources."""
+    return _pair()

@@ -24,13 +24,19 @@ from consort_remote.source import need_folder
 PATIENCE_S = 60.0
 
 
-def program() -> Path:
-    """The program that holds the model, built where it is not up to date."""
+def program(traced: bool = False) -> Path:
+    """The program that holds the model, built where it is not up to date; `traced`: it can write waves."""
     need_folder("simulating the hardware")
-    if not Path("/usr/include/lz4.h").exists():
+    if traced and not Path("/usr/include/lz4.h").exists():
         raise EnvironmentLacks("liblz4-dev is not installed", "install it: apt-get install liblz4-dev")
-    options = ("--trace-fst", "rtl/tb/window.vlt")
-    return simulation("consort_remote_pair", harness("window.cpp"), options=options)
+    return simulation(
+        "consort_remote_pair",
+        harness("window.cpp"),
+        options=("--trace-fst",) if traced else (),
+        more=(harness("pair.vlt"),),
+        defines=("-DWAVES",) if traced else (),
+        libraries=("-llz4", "-lz") if traced else (),
+    )
 
 
 def folder() -> Path:
@@ -100,7 +106,7 @@ def running() -> Hardware | None:
 
 def start(wave: Path | None) -> Hardware:
     """Starts the hardware with its links up; call it `alone`."""
-    simulated = program()
+    simulated = program(traced=wave is not None)
     words = [str(simulated), "serve", str(folder() / "hardware")]
     if wave is not None:
         words.append(str(wave.resolve()))

@@ -144,7 +144,7 @@ class Campaign {
         // A link keeps up to 512 beats, and acknowledges nothing while it repeats them: its times are longer
         // than a wire takes for these.
         unsigned slower = 1;
-        if (kQueue != 0) {
+        if (wire.queue) {
             const unsigned apart = kApart[random_.below(3)];
             const unsigned longest = kLongest[random_.below(3)];
             const unsigned period = kPeriods[random_.below(4)];

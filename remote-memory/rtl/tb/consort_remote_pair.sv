@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cBlock and an mBlock with PHYs between them, for simulation. Link l of the one is link l of the other. With a Queue each PHY pauses and
-// keeps words meanwhile; with Cdc the PHYs have a clock of their own, behind consort_phy_cdc.
+// A cBlock and an mBlock with PHYs between them, for simulation. Link l of the one is link l of the other. Where queue_i says so each PHY
+// pauses and keeps words meanwhile; where cdc_i does, the PHYs have a clock of their own, behind consort_phy_cdc. Both keep their value.
 module consort_remote_pair
   import consort_remote_pkg::*;
 #(
@@ -8,8 +8,6 @@ module consort_remote_pair
     parameter int unsigned Links    = 1,
     parameter int unsigned Memories = 1,
     parameter int unsigned PhyWidth = 128,
-    parameter int unsigned Queue    = 0,
-    parameter bit          Cdc      = 1'b0,
     localparam int unsigned WordWidth = word_width(PhyWidth)
 ) (
     input logic clk_i,
@@ -53,7 +51,9 @@ module consort_remote_pair
     input  lite_req_t  m_lite_req_i,
     output lite_resp_t m_lite_resp_o,
 
-    input  logic        phy_clk_i,             // no faster than clk_i
+    input  logic        phy_clk_i,             // clk_i itself without cdc_i, otherwise no faster than it
+    input  logic        queue_i,
+    input  logic        cdc_i,
     input  logic [15:0] rate_i,
     input  logic [ 9:0] latency_i,
     input  logic [31:0] pause_chance_i,
@@ -177,79 +177,73 @@ module consort_remote_pair
       .phy_hard_err_i(m_error)
   );
 
-  // Of the PHYs: the clock, what the blocks give them and what comes from the wire.
-  logic wire_clk;
+  // Of the PHYs: what the blocks give them and what comes from the wire.
   logic [WordWidth-1:0] tx[2*Links], rx[2*Links];
   logic tx_valid[2*Links], tx_ready[2*Links], rx_valid[2*Links];
 
   for (genvar l = 0; l < Links; l++) begin : gen_end
-    if (Cdc) begin : gen_cdc
-      consort_phy_cdc #(
-          .WordWidth(WordWidth)
-      ) i_cblock (
-          .clk_i,
-          .rst_ni(rst_ni && !c_reset_i),
-          .tx_i(c_tx[l]),
-          .tx_valid_i(c_tx_valid[l]),
-          .tx_ready_o(c_tx_ready[l]),
-          .rx_o(c_rx[l]),
-          .rx_valid_o(c_rx_valid[l]),
-          .channel_up_o(c_up[l]),
-          .hard_err_o(c_error[l]),
-          .phy_clk_i(wire_clk),
-          .phy_tx_o(tx[2*l]),
-          .phy_tx_valid_o(tx_valid[2*l]),
-          .phy_tx_ready_i(tx_ready[2*l]),
-          .phy_rx_i(rx[2*l+1]),
-          .phy_rx_valid_i(rx_valid[2*l+1]),
-          .phy_channel_up_i(1'b1),
-          .phy_hard_err_i(phy_down_i[l])
-      );
-      consort_phy_cdc #(
-          .WordWidth(WordWidth)
-      ) i_mblock (
-          .clk_i,
-          .rst_ni(rst_ni && !m_reset_i),
-          .tx_i(m_tx[l]),
-          .tx_valid_i(m_tx_valid[l]),
-          .tx_ready_o(m_tx_ready[l]),
-          .rx_o(m_rx[l]),
-          .rx_valid_o(m_rx_valid[l]),
-          .channel_up_o(m_up[l]),
-          .hard_err_o(m_error[l]),
-          .phy_clk_i(wire_clk),
-          .phy_tx_o(tx[2*l+1]),
-          .phy_tx_valid_o(tx_valid[2*l+1]),
-          .phy_tx_ready_i(tx_ready[2*l+1]),
-          .phy_rx_i(rx[2*l]),
-          .phy_rx_valid_i(rx_valid[2*l]),
-          .phy_channel_up_i(!phy_down_i[l]),
-          .phy_hard_err_i(1'b0)
-      );
-    end else begin : gen_none
-      assign c_up[l] = 1'b1;
-      assign c_error[l] = phy_down_i[l];
-      assign m_up[l] = !phy_down_i[l];
-      assign m_error[l] = 1'b0;
-      assign tx[2*l] = c_tx[l];
-      assign tx_valid[2*l] = c_tx_valid[l];
-      assign c_tx_ready[l] = tx_ready[2*l];
-      assign c_rx[l] = rx[2*l+1];
-      assign c_rx_valid[l] = rx_valid[2*l+1];
-      assign tx[2*l+1] = m_tx[l];
-      assign tx_valid[2*l+1] = m_tx_valid[l];
-      assign m_tx_ready[l] = tx_ready[2*l+1];
-      assign m_rx[l] = rx[2*l];
-      assign m_rx_valid[l] = rx_valid[2*l];
-    end
-  end
+    // Behind consort_phy_cdc: what the block at either end sees, and what the PHY there does.
+    logic [WordWidth-1:0] c_rx_cdc, m_rx_cdc, c_tx_cdc, m_tx_cdc;
+    logic c_rx_cdc_valid, m_rx_cdc_valid, c_tx_cdc_valid, m_tx_cdc_valid, c_tx_cdc_ready, m_tx_cdc_ready;
+    logic c_up_cdc, m_up_cdc, c_error_cdc, m_error_cdc;
 
-  if (Cdc) begin : gen_wire_clk
-    assign wire_clk = phy_clk_i;
-  end else begin : gen_one_clk
-    logic unused_clk;
-    assign unused_clk = phy_clk_i;
-    assign wire_clk = clk_i;
+    consort_phy_cdc #(
+        .WordWidth(WordWidth)
+    ) i_cblock (
+        .clk_i,
+        .rst_ni(rst_ni && !c_reset_i),
+        .tx_i(c_tx[l]),
+        .tx_valid_i(c_tx_valid[l] && cdc_i),
+        .tx_ready_o(c_tx_cdc_ready),
+        .rx_o(c_rx_cdc),
+        .rx_valid_o(c_rx_cdc_valid),
+        .channel_up_o(c_up_cdc),
+        .hard_err_o(c_error_cdc),
+        .phy_clk_i,
+        .phy_tx_o(c_tx_cdc),
+        .phy_tx_valid_o(c_tx_cdc_valid),
+        .phy_tx_ready_i(tx_ready[2*l]),
+        .phy_rx_i(rx[2*l+1]),
+        .phy_rx_valid_i(rx_valid[2*l+1] && cdc_i),
+        .phy_channel_up_i(1'b1),
+        .phy_hard_err_i(phy_down_i[l])
+    );
+    consort_phy_cdc #(
+        .WordWidth(WordWidth)
+    ) i_mblock (
+        .clk_i,
+        .rst_ni(rst_ni && !m_reset_i),
+        .tx_i(m_tx[l]),
+        .tx_valid_i(m_tx_valid[l] && cdc_i),
+        .tx_ready_o(m_tx_cdc_ready),
+        .rx_o(m_rx_cdc),
+        .rx_valid_o(m_rx_cdc_valid),
+        .channel_up_o(m_up_cdc),
+        .hard_err_o(m_error_cdc),
+        .phy_clk_i,
+        .phy_tx_o(m_tx_cdc),
+        .phy_tx_valid_o(m_tx_cdc_valid),
+        .phy_tx_ready_i(tx_ready[2*l+1]),
+        .phy_rx_i(rx[2*l]),
+        .phy_rx_valid_i(rx_valid[2*l] && cdc_i),
+        .phy_channel_up_i(!phy_down_i[l]),
+        .phy_hard_err_i(1'b0)
+    );
+
+    assign c_up[l] = cdc_i ? c_up_cdc : 1'b1;
+    assign c_error[l] = cdc_i ? c_error_cdc : phy_down_i[l];
+    assign m_up[l] = cdc_i ? m_up_cdc : !phy_down_i[l];
+    assign m_error[l] = cdc_i && m_error_cdc;
+    assign tx[2*l] = cdc_i ? c_tx_cdc : c_tx[l];
+    assign tx_valid[2*l] = cdc_i ? c_tx_cdc_valid : c_tx_valid[l];
+    assign c_tx_ready[l] = cdc_i ? c_tx_cdc_ready : tx_ready[2*l];
+    assign c_rx[l] = cdc_i ? c_rx_cdc : rx[2*l+1];
+    assign c_rx_valid[l] = cdc_i ? c_rx_cdc_valid : rx_valid[2*l+1];
+    assign tx[2*l+1] = cdc_i ? m_tx_cdc : m_tx[l];
+    assign tx_valid[2*l+1] = cdc_i ? m_tx_cdc_valid : m_tx_valid[l];
+    assign m_tx_ready[l] = cdc_i ? m_tx_cdc_ready : tx_ready[2*l+1];
+    assign m_rx[l] = cdc_i ? m_rx_cdc : rx[2*l];
+    assign m_rx_valid[l] = cdc_i ? m_rx_cdc_valid : rx_valid[2*l];
   end
 
   // Direction 2 l is that of link l from the cBlock, the next one the way back.
@@ -263,38 +257,33 @@ module consort_remote_pair
       assign response_words_o[d/2] = words;
     end
 
-    if (Queue != 0) begin : gen_queue
-      consort_phy_queue #(
-          .Seed(d+1),
-          .Depth(Queue),
-          .Width(WordWidth)
-      ) i_queue (
-          .clk_i(wire_clk),
-          .rst_ni,
-          .pause_chance_i,
-          .longest_pause_i,
-          .tx_i(tx[d]),
-          .tx_valid_i(tx_valid[d]),
-          .tx_ready_o(tx_ready[d]),
-          .word_o(word),
-          .word_valid_o(word_valid),
-          .word_ready_i(word_ready),
-          .kept_o(kept_o[d])
-      );
-    end else begin : gen_none
-      logic unused_pauses;
-      assign unused_pauses = &{1'b0, pause_chance_i, longest_pause_i};
-      assign word = tx[d];
-      assign word_valid = tx_valid[d];
-      assign tx_ready[d] = word_ready;
-      assign kept_o[d] = '0;
-    end
+    logic [WordWidth-1:0] shown;
+    logic shown_valid, queue_ready;
+    consort_phy_queue #(
+        .Seed(d+1),
+        .Width(WordWidth)
+    ) i_queue (
+        .clk_i(phy_clk_i),
+        .rst_ni,
+        .pause_chance_i,
+        .longest_pause_i,
+        .tx_i(tx[d]),
+        .tx_valid_i(tx_valid[d] && queue_i),
+        .tx_ready_o(queue_ready),
+        .word_o(shown),
+        .word_valid_o(shown_valid),
+        .word_ready_i(word_ready && queue_i),
+        .kept_o(kept_o[d])
+    );
+    assign word = queue_i ? shown : tx[d];
+    assign word_valid = queue_i ? shown_valid : tx_valid[d];
+    assign tx_ready[d] = queue_i ? queue_ready : word_ready;
 
     consort_phy_model #(
         .Seed(d+1),
         .Width(WordWidth)
     ) i_wire (
-        .clk_i(wire_clk),
+        .clk_i(phy_clk_i),
         .rst_ni,
         .rate_i,
         .latency_i,

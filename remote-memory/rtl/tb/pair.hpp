@@ -21,12 +21,6 @@
 #ifndef PHY_WIDTH
 #define PHY_WIDTH 128
 #endif
-#ifndef QUEUE
-#define QUEUE 0
-#endif
-#ifndef CDC
-#define CDC 0
-#endif
 
 namespace sim {
 
@@ -34,8 +28,6 @@ constexpr unsigned kPorts = PORTS;
 constexpr unsigned kLinks = LINKS;
 constexpr unsigned kMemories = MEMORIES;
 constexpr unsigned kPhyWidth = PHY_WIDTH;
-constexpr unsigned kQueue = QUEUE;  // words that a PHY keeps while it pauses
-constexpr bool kCdc = CDC != 0;     // the PHYs have a clock of their own
 
 // Which block and which of its links the link of a port's cBlock is at the other end.
 struct End {
@@ -68,6 +60,13 @@ struct Packing {
     bool pipelined = false, fill_beat = false;
 };
 inline Packing packing;
+
+// Between the blocks of every pair that is made.
+struct Wire {
+    bool queue = false;  // PHYs keep words while they pause
+    bool cdc = false;    // and have a clock of their own
+};
+inline Wire wire;
 
 // A window of a port, and the segment that it shows.
 struct Mapping {
@@ -118,7 +117,15 @@ class Pair {
                 top.fill_beat_i = packing.fill_beat;
             }
         }(*top_);
-        top_->clk_i = 0;
+        [](auto& top) {
+            if constexpr (requires { top.queue_i; }) {
+                top.queue_i = wire.queue;
+                top.cdc_i = wire.cdc;
+            } else if (wire.queue || wire.cdc) {
+                fail("between these blocks there is one wire alone");
+            }
+        }(*top_);
+        clock(0);
         top_->rst_ni = 0;
         top_->eval();
         cycle();
@@ -181,7 +188,8 @@ class Pair {
 
     void cycle() {
         [&](auto& top) {
-            if constexpr (kCdc) {
+            if constexpr (requires { top.phy_clk_i; }) {
+                if (!wire.cdc) return;
                 phy_time_ += 1024;
                 if (phy_time_ >= phy_period_) {
                     phy_time_ -= phy_period_;
@@ -197,10 +205,10 @@ class Pair {
         if (watch) watch(*top_);
         for (auto& master : masters) master.sample();
         for (auto& memory : memories) memory.sample();
-        top_->clk_i = 1;
+        clock(1);
         top_->eval();
         // Nothing happens as it falls: the next evaluation, with the next inputs, sees that as well.
-        top_->clk_i = 0;
+        clock(0);
         ++now;
     }
 
@@ -371,6 +379,16 @@ class Pair {
     [[nodiscard]] Vtop& top() { return *top_; }
 
   private:
+    // PHYs without a clock of their own have the blocks'.
+    void clock(std::uint8_t level) {
+        [&](auto& top) {
+            top.clk_i = level;
+            if constexpr (requires { top.phy_clk_i; }) {
+                if (!wire.cdc) top.phy_clk_i = level;
+            }
+        }(*top_);
+    }
+
     static std::uint32_t chance(double of) { return static_cast<std::uint32_t>(of * 4294967295.0); }
     void choose(bool cblock, unsigned block) {
         [&](auto& top) {

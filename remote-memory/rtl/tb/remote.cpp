@@ -195,8 +195,14 @@ void all_beats() {
 
 }  // namespace
 
-// remote WHAT ARGUMENT...: see the usage below.
+// remote [wire plain|queue|cdc] WHAT ARGUMENT...: see the usage below.
 int main(int argc, char** argv) {
+    if (argc > 2 && std::string(argv[1]) == "wire") {
+        const std::string wire = argv[2];
+        sim::wire = {.queue = wire != "plain", .cdc = wire == "cdc"};
+        argv += 2;
+        argc -= 2;
+    }
     const std::string what = argc > 1 ? argv[1] : "";
     const auto number = [&](int i) { return static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10)); };
     if (what == "beats")

@@ -3,7 +3,8 @@
 // a Unix socket, and answers each with one.
 //
 //   window lines                  orders on standard input
-//   window serve SOCKET [WAVE]    orders on a socket, until `stop`; WAVE is an .fst file of all signals
+//   window serve SOCKET [WAVE]    orders on a socket, until `stop`; WAVE is an .fst file of all signals, of a
+//                                 model that is traced (WAVES)
 //
 // Simulated time passes only while an order is carried out.
 #include "consort/remote/window.hpp"
@@ -20,7 +21,9 @@
 
 #include "Vtop___024root.h"
 #include "pair.hpp"
+#ifdef WAVES
 #include "verilated_fst_c.h"
+#endif
 
 namespace {
 
@@ -85,24 +88,48 @@ struct Named {
     Attached attached;
 };
 
+#ifdef WAVES
+class Wave {
+  public:
+    void open(sim::Pair& pair, const char* file) {
+        pair.context().traceEverOn(true);
+        pair.top().trace(&fst_, 99);
+        fst_.open(file);
+        if (!fst_.isOpen()) sim::fail(std::string("cannot write ") + file);
+    }
+    void dump(std::uint64_t now) {
+        if (fst_.isOpen()) fst_.dump(now);
+    }
+    void flush() {
+        if (fst_.isOpen()) fst_.flush();
+    }
+    void close() {
+        if (fst_.isOpen()) fst_.close();
+    }
+
+  private:
+    VerilatedFstC fst_;
+};
+#else
+struct Wave {
+    void open(sim::Pair&, const char*) { sim::fail("this model is not traced"); }
+    void dump(std::uint64_t) {}
+    void flush() {}
+    void close() {}
+};
+#endif
+
 class Hardware {
   public:
     explicit Hardware(const char* wave) : pair_({}, {.latency = 10}) {
         pair_.masters[0].check_data = false;
-        if (wave != nullptr) {
-            pair_.context().traceEverOn(true);
-            pair_.top().trace(&fst_, 99);
-            fst_.open(wave);
-            if (!fst_.isOpen()) sim::fail(std::string("cannot write ") + wave);
-        }
+        if (wave != nullptr) wave_.open(pair_, wave);
         pair_.watch = [this](Vtop& top) {
             hops_.see(top, pair_.now + 1);
-            if (fst_.isOpen()) fst_.dump(pair_.now);
+            wave_.dump(pair_.now);
         };
     }
-    ~Hardware() {
-        if (fst_.isOpen()) fst_.close();
-    }
+    ~Hardware() { wave_.close(); }
     Hardware(const Hardware&) = delete;
     Hardware& operator=(const Hardware&) = delete;
 
@@ -135,7 +162,7 @@ class Hardware {
             stopped = true;
             answer = "ok";
         }
-        if (fst_.isOpen()) fst_.flush();
+        wave_.flush();
         return answer;
     }
 
@@ -300,7 +327,7 @@ class Hardware {
     std::map<std::string, Named> named_;
     Hops hops_;
     std::string last_[2];  // hops of the last load and of the last store
-    VerilatedFstC fst_;
+    Wave wave_;
 };
 
 int serve(const char* path, const char* wave) {

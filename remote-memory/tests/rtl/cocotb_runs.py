@@ -14,10 +14,9 @@ def simulation(*sources: Path, **parameters: int) -> Path:
     """The blocks with a module `top` and what lets Python in; sources of rtl/'s names stand for those."""
     cocotb = next((build.tools() / "lib").glob("python3.*")) / "site-packages" / "cocotb"
     libraries = (cocotb / "libs").resolve()
-    options = ("--vpi", "-CFLAGS", "-O1", "-LDFLAGS")
-    options += (f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator",)
+    linked = (f"-Wl,-rpath,{libraries}", f"-L{libraries}", "-lcocotbvpi_verilator")
     main = cocotb / "share" / "lib" / "verilator" / "verilator.cpp"
-    return build.simulation("top", main, dict(parameters), options, sources)
+    return build.simulation("top", main, dict(parameters), ("--vpi",), sources, libraries=linked)
 
 
 def run(

@@ -16,9 +16,9 @@ RTL = HERE.parents[1] / "rtl"
 
 @pytest.fixture(scope="module")
 def user() -> Path:
-    options = ("-CFLAGS", f"-I{RTL / 'tb'}", "-Wno-UNUSEDSIGNAL")
     top = HERE / "checkers_top.sv"
-    return build.simulation("checkers_top", HERE / "checker_user.cpp", None, options, (top,))
+    options, includes = ("-Wno-UNUSEDSIGNAL",), (f"-I{RTL / 'tb'}",)
+    return build.simulation("checkers_top", HERE / "checker_user.cpp", None, options, (top,), includes)
 
 
 def found(user: Path, what: str) -> str:

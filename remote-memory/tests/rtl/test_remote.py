@@ -189,7 +189,7 @@ def test_a_campaign_that_was_ended_goes_on_where_it_was(monkeypatch, tmp_path):
     assert ran == [(1, 1, "plain"), (1, 2, "plain")]
     # Other sources are another simulation.
     other = tmp_path / "rtl" / "other" / "simulation"
-    monkeypatch.setattr(remap_campaign, "campaign_program", lambda wire: other)
+    monkeypatch.setattr(remap_campaign, "campaign_program", lambda: other)
     remap_campaign.counted(1, 1, "plain", tmp_path)
     assert ran[2:] == [(1, 1, "plain")]
 

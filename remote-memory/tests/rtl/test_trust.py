@@ -143,8 +143,8 @@ def hostile() -> Path:
 def test_a_hostile_cblock_reaches_nothing_with_wide_offsets_either(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wide")
     more = (HOSTILE, build.configuration(ROOT, folder, OffsetWidth=38))
-    options = ("-Wno-PINCONNECTEMPTY", "-CFLAGS", "-DOFFSET_WIDTH=38")
-    stops_nobody(build.simulation("hostile_top", run.harness("hostile.cpp"), None, options, more), 4)
+    options, defines = ("-Wno-PINCONNECTEMPTY",), ("-DOFFSET_WIDTH=38",)
+    stops_nobody(build.simulation("hostile_top", run.harness("hostile.cpp"), None, options, more, defines), 4)
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])

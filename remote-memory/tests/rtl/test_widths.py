@@ -27,8 +27,8 @@ def run(count: int, *words: object, more: tuple[Path, ...] = ()) -> subprocess.C
         "widths_top",
         HERE / "widths_user.cpp",
         {"Few": int(few)},
-        ("-CFLAGS", "-O1 -DFEW" if few else "-O1"),
-        (HERE / "widths_top.sv", *more),
+        more=(HERE / "widths_top.sv", *more),
+        defines=("-DFEW",) if few else (),
     )
     command = [str(program), *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)

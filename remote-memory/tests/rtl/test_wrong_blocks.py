@@ -321,7 +321,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in texts.items():
         files.append(folder / sources[name].name)
         files[-1].write_text(text)
-    options = ("-Wno-fatal", "-Wno-lint", "-CFLAGS", "-O1")
+    options = ("-Wno-fatal", "-Wno-lint")
     return build.simulation("consort_remote_pair", harness("remote.cpp"), None, options, tuple(files))
 
 

@@ -109,11 +109,7 @@ def run(options: Options) -> BenchResult:
         f"{total['transactions']} transactions in {total['cycles']} cycles with the seeds 1 to {seeds}; "
         f"{total['corrupted']} of {total['beats']} words of the PHY corrupted, {total['kept']} kept by a PHY "
         "while it paused.",
-        *(
-            f"Wire {wire}: simulation {campaign_program(wire).parent.name}; "
-            "the last digits are of all that it was built from."
-            for wire in WIRES
-        ),
+        f"Simulation {campaign_program().parent.name}; the last digits are of all that it was built from.",
         "Every access ended; every byte that was read is what was written; each round ends with a read of "
         "every page. The memory carries out accesses of different ids in any order.",
     ]
@@ -155,13 +151,13 @@ def counted(transactions: int, seed: int, wire: str, root: Path | None = None) -
 
     `root`: where it is kept, instead of beside the simulation.
     """
-    program = campaign_program(wire)
+    program = campaign_program()
 
     def make(target: Path, scratch: Path) -> None:
         target.write_text(json.dumps(campaign(transactions, seed, wire)), encoding="utf-8")
 
     # A key of its own: what is made under one waits for one another.
-    key = f"{program.parent.name}-{transactions}-from-{seed}"
+    key = f"{program.parent.name}-{wire}-{transactions}-from-{seed}"
     found = kept("campaign", key, "counted.json", make, root=root or program.parents[2])
     result: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))
     return result | {"wire": wire}
