@@ -49,16 +49,16 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 # tests/costly.txt lists, one of TENTH; all others it runs.
 TENTH = 10
 HEAVY = {
-    "remote-memory/tests/programs": TENTH,
+    "remote-memory/tests/programs": 20,
     "remote-memory/tests/rtl": 40,
     "tests/board": 20,
-    "tests/cross": TENTH,
-    "tests/migrate": TENTH,
+    "tests/cross": 20,
+    "tests/migrate": 20,
     "tests/python/bench": 40,
-    "tests/python/experiments": TENTH,
-    "tests/python/migrate": TENTH,
-    "tests/python/machine/probe": TENTH,
-    "tests/python/run": TENTH,
+    "tests/python/experiments": 40,
+    "tests/python/migrate": 20,
+    "tests/python/machine/probe": 20,
+    "tests/python/run": 20,
 }
 # A test hangs when it has run so long [s] and used no CPU time in the last third of it, or more than this in
 # all: a machine that does much else makes neither true.
@@ -181,7 +181,7 @@ def alone(exclusive: bool) -> int:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     Time.own = is_realtime(item)
-    lock = alone(Time.own)
+    Time.lock = lock = alone(Time.own)
     hang = Hang(item.nodeid)
     try:
         return (yield)

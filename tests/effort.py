@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 # tools/run_tests.py sets it; `CONSORT_THOROUGH=1 pytest FILE` tries everything of one file.
@@ -27,11 +29,28 @@ class Time:
     """Says whether the test that runs now has the machine to itself; conftest.py sets it."""
 
     own = False
+    # The file that all tests lock: those of real time alone, all others together.
+    lock = -1
 
 
 def needs_own_time() -> None:
     """Fails a test that runs in the time of this machine without the marker that gives it the machine."""
     assert Time.own, "this test runs in the machine's own time: mark it with pytest.mark.realtime"
+
+
+@contextmanager
+def beside_others() -> Iterator[None]:
+    """Gives the machine back meanwhile, in a test that has it: compilers do not need it alone."""
+    if not Time.own:
+        yield
+        return
+    fcntl.lockf(Time.lock, fcntl.LOCK_SH)
+    try:
+        yield
+    finally:
+        # Two that share it and want it alone would wait for one another.
+        fcntl.lockf(Time.lock, fcntl.LOCK_UN)
+        fcntl.lockf(Time.lock, fcntl.LOCK_EX)
 
 
 def wait_for(what: str, look: Callable[[], Any]) -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import costs
+import effort
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -172,3 +174,25 @@ def test_what_is_tested_is_built_before(runner: ModuleType, tier: str) -> None:
     for beside in runner.stages_of(tier):
         assert {stage.needs for stage in beside} - {None} <= built
         built |= {stage.name for stage in beside}
+
+
+def test_a_test_of_real_time_lets_others_run_while_it_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "lock"
+    ask = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_SH | fcntl.LOCK_NB)"
+
+    def others_run() -> bool:
+        return subprocess.run([sys.executable, "-c", ask, str(file)], capture_output=True).returncode == 0
+
+    with file.open("w+") as lock:
+        monkeypatch.setattr(effort.Time, "lock", lock.fileno())
+        monkeypatch.setattr(effort.Time, "own", True)
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        assert not others_run()
+        with effort.beside_others():
+            assert others_run()
+        assert not others_run()
+    monkeypatch.setattr(effort.Time, "own", False)
+    with effort.beside_others():
+        assert others_run()

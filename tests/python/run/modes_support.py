@@ -19,6 +19,7 @@ from consort.record.ran import OPERATIONS, STATUS
 from consort.record.stays import Stay, stays_of
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
+from effort import beside_others
 from run_support import silent, write
 
 STEPS = Path(__file__).parent / "moves" / "steps.hpp"
@@ -295,7 +296,8 @@ class RanModes:
 def ran_modes(file: Path, into: str = "kept", key: str = "offloaded-off", **options: Any) -> RanModes:
     system = load_system(file)
     wanted = Options(**options)
-    prepared = prepare(system, silent, wanted)
+    with beside_others():
+        prepared = prepare(system, silent, wanted)
     scratch = Path(tempfile.mkdtemp(prefix=into, dir=file.parent))
     with RunWriter("test", "application", file.parent / "runs") as writer:
         record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
 from consort.run.plan_image import keeping
 from consort.simulate import build
-from effort import PATIENCE, needs_own_time, wait_for
+from effort import PATIENCE, beside_others, needs_own_time, wait_for
 
 DIGEST = Path(__file__).parent / "digest"
 CONSORT = Path(sys.executable).with_name("consort")
@@ -181,7 +181,8 @@ def ran(description: Path, key: Any = None, **options: Any) -> Ran:
     wanted = Options(**options)
     if wanted.target == "linux":
         needs_own_time()
-    prepared = prepare(system, silent, wanted)
+    with beside_others():
+        prepared = prepare(system, silent, wanted)
     key = key or system.configurations()[0]
     # A test that is run again has the same description.
     scratch = Path(tempfile.mkdtemp(prefix="raw-", dir=description.parent))

@@ -13,7 +13,7 @@ import pytest
 from consort.model import load_system
 from consort.record import RawRun
 from consort.run import Options, prepare
-from effort import THOROUGH, needs_own_time
+from effort import THOROUGH, beside_others, needs_own_time
 from run_support import both, describe, silent
 
 pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
@@ -43,7 +43,8 @@ def test_every_run_has_a_complete_record(tmp_path: Path, time_base: str) -> None
     needs_own_time()
     path = describe(tmp_path / "digest", both(), iterations=ITERATIONS, time_base=time_base)
     system = load_system(path)
-    prepared = prepare(system, silent, Options())
+    with beside_others():
+        prepared = prepare(system, silent, Options())
     (key,) = [key for key in system.configurations() if key.startswith("offloaded")]
     for number in range(RUNS):
         # A run that its time bound ended, and one without a record, raises what it said.
