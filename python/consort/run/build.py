@@ -6,6 +6,7 @@ A program is kept under the hash of everything that it is made of, so a second r
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.children import finished
-from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, SystemFails
+from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, SystemFails, remedy_of
 from consort.base.owned import temporary_folder
 from consort.base.packages import remote_memory
 from consort.base.toolchain.builds import cpp_tree, digest, kept
@@ -58,6 +59,8 @@ _KILLED = re.compile(
     r"|internal compiler error: (?P<old>Killed|Terminated)"
     r"|unable to execute command: (?P<clang>Killed|Terminated)|terminated with signal (?P<linker>.+)"
 )
+# A compiler's last words where the system refuses it a process, memory or a file.
+_LACKS = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _ASSERTION = re.compile(r'^(?:static assertion failed(?:: )?|static_assert failed )"?(.*?)"?$')
 
 
@@ -70,6 +73,12 @@ def refused(text: str, plan: Plan) -> BadInput:
     need_headers(text)
     if "No space left on device" in text:
         raise EnvironmentLacks("the compiler found no space left on device", "make room, or set $TMPDIR")
+    for number in _LACKS:
+        # The compiler's own error, which has no place in a file.
+        words = rf"^(?:[^:\n]+: (?:fatal )?error: .*|.*memory exhausted): {re.escape(os.strerror(number))}$"
+        if re.search(words, text, re.MULTILINE):
+            lack = OSError(number, os.strerror(number))
+            raise EnvironmentLacks(f"the compiler: {lack.strerror}", remedy_of(lack))
     at = Places(plan.file, plan.mode)
     problems = list(_problems(text.splitlines(), plan, at))
     # What names the program's own parts follows from another error, where there is one.

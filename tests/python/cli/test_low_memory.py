@@ -58,13 +58,16 @@ def test_what_they_ask_for_is_enough(arguments: tuple[str, ...]) -> None:
     assert done.returncode == (2 if arguments == ("board",) else 0), done.stderr  # `board` prints its help
 
 
+COMPILE = ("check", "--compile", str(SERVO))
 SWEEP = ("sweep", str(FIGURE), "--workers", "1", "--out", "{new}")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root")
-@pytest.mark.parametrize("most", [1, 2, 3])
 @pytest.mark.parametrize(
-    "arguments", [("check", "--compile", str(SERVO)), ("simulate", str(SERVO), "--root", "{new}"), SWEEP]
+    ("arguments", "most"),
+    [(words, most) for words in (("simulate", str(SERVO), "--root", "{new}"), SWEEP) for most in (1, 2, 3)]
+    # With more than one it compiles for some time before it lacks another.
+    + [pytest.param(COMPILE, most, marks=pytest.mark.slow if most > 1 else ()) for most in (1, 2, 3)],
 )
 def test_few_processes_and_threads(tmp_path: Path, arguments: tuple[str, ...], most: int) -> None:
     """The library of linear algebra interrupts a process that gets no threads."""

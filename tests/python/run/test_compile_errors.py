@@ -221,6 +221,38 @@ def test_a_compiler_that_was_killed_is_the_machines_lack(
         build_module._built(subprocess.CompletedProcess([], status, "", words), made)
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (
+            "g++: fatal error: cannot execute ‘/usr/lib/cc1plus’: vfork: Resource temporarily unavailable\n"
+            "compilation terminated.\n",
+            "ulimit -u",
+        ),
+        (
+            "clang: error: unable to execute command: posix_spawn failed: Resource temporarily unavailable\n",
+            "ulimit -u",
+        ),
+        ("virtual memory exhausted: Cannot allocate memory\n", "ulimit -v"),
+        ("g++: fatal error: /tmp/a.o: Too many open files\n", "ulimit -n"),
+    ],
+)
+def test_what_the_system_refuses_a_compiler_is_the_machines_lack(
+    system: Path, words: str, remedy: str
+) -> None:
+    made = plan(load_system(system), "linux")
+    with pytest.raises(EnvironmentLacks) as error:
+        build_module._built(subprocess.CompletedProcess([], 1, "", words), made)
+    assert remedy in str(error.value)
+
+
+def test_a_steps_own_words_are_no_lack(system: Path) -> None:
+    """An assertion of a step that speaks of memory."""
+    made = plan(load_system(system), "linux")
+    said = refused("step.hpp:3:1: error: static assertion failed: Cannot allocate memory\n", made)
+    assert "Cannot allocate memory" in str(said)
+
+
 def test_words_of_a_compiler_without_a_place_are_said(system: Path) -> None:
     """As a linker's are, or those of an option that a compiler does not know."""
     made = plan(load_system(system), "linux")
