@@ -16,9 +16,6 @@ import pytest
 from consort_remote import window
 from effort import PATIENCE
 
-# Its simulation takes minutes to build.
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 CONSORT = [sys.executable, "-m", "consort.cli", "remote"]
 
@@ -73,6 +70,7 @@ def use(user: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(user), *words], capture_output=True, text=True, timeout=PATIENCE)
 
 
+@pytest.mark.representative
 @needs_zydis
 def test_the_example_runs_end_to_end(runtime, tmp_path):
     script = ROOT / "examples" / "window" / "run.sh"
@@ -97,7 +95,6 @@ def test_the_example_runs_end_to_end(runtime, tmp_path):
     said = (script.parent / "README.md").read_text()
     for hop in (*hops, "all"):
         assert f"    {hop:16}{table[hop][0]:>8}{table[hop][1]:>8}\n" in said
-    assert (tmp_path / "window.fst").stat().st_size > 10_000
     assert window.running() is None
 
 
@@ -174,6 +171,18 @@ def test_windows_are_listed_and_the_last_one_ends_the_hardware(runtime):
 def test_a_wrong_order_says_what_is_wrong_and_leaves_nothing_behind(runtime, words, message):
     assert message in remote("attach", *words, status=2).stderr
     assert window.running() is None
+
+
+# Its simulation is another one, which takes minutes to build.
+@pytest.mark.slow
+def test_waves_are_recorded(runtime, tmp_path):
+    file = tmp_path / "all.fst"
+    remote("attach", "w", "--size", "4KiB", "--wave", str(file))
+    remote("detach", "w")
+    written = file.read_bytes()
+    # The header's block: its kind, and its length of 329 bytes.
+    assert written[0] == 0 and int.from_bytes(written[1:9], "big") == 329
+    assert len(written) > 10_000
 
 
 def test_what_a_crash_leaves_is_cleaned_up(runtime):
