@@ -199,6 +199,7 @@ void all_beats() {
 int main(int argc, char** argv) {
     if (argc > 2 && std::string(argv[1]) == "wire") {
         const std::string wire = argv[2];
+        if (wire != "plain" && wire != "queue" && wire != "cdc") sim::fail("there is no wire " + wire);
         sim::wire = {.queue = wire != "plain", .cdc = wire == "cdc"};
         argv += 2;
         argc -= 2;
