@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from consort.base.errors import BadInput, EnvironmentLacks
 from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import digest, kept, need_source_tree
-from consort.base.toolchain.compiler import ProcessSpec, compiled, run_tool
+from consort.base.toolchain.compiler import ProcessSpec, compiled, need_resources, run_tool
 from consort.board.call_graph import CallGraph, read_call_graph
 from consort.board.description import BoardSpec, CoreSpec, generated_folder
 
@@ -211,6 +211,7 @@ def _said(done: subprocess.CompletedProcess[str], name: str) -> str:
         raise EnvironmentLacks(
             "the compiler found no space left on device", "make room or set $CONSORT_CACHE"
         )
+    need_resources(done.stderr)
     lines = [line for line in done.stderr.splitlines() if not line.startswith("collect2:")]
     errors = [line for line in lines if "error" in line or "undefined reference" in line]
     raise BadInput(f"{name} does not build: " + "; ".join((errors or lines)[:1]))

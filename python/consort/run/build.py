@@ -6,9 +6,7 @@ A program is kept under the hash of everything that it is made of, so a second r
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -17,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.base.children import finished
-from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, SystemFails, remedy_of
+from consort.base.errors import BadDescription, BadInput, EnvironmentLacks, SystemFails
 from consort.base.owned import temporary_folder
 from consort.base.packages import remote_memory
 from consort.base.toolchain.builds import cpp_tree, digest, kept
@@ -29,9 +27,10 @@ from consort.base.toolchain.compiler import (
     command_of,
     compiled,
     compiler,
-    include_folders,
     need_headers,
+    need_resources,
     of_units,
+    own_parts,
     run_tool,
     together,
     version_of,
@@ -59,8 +58,6 @@ _KILLED = re.compile(
     r"|internal compiler error: (?P<old>Killed|Terminated)"
     r"|unable to execute command: (?P<clang>Killed|Terminated)|terminated with signal (?P<linker>.+)"
 )
-# A compiler's last words where the system refuses it a process, memory or a file.
-_LACKS = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _ASSERTION = re.compile(r'^(?:static assertion failed(?:: )?|static_assert failed )"?(.*?)"?$')
 
 
@@ -73,12 +70,7 @@ def refused(text: str, plan: Plan) -> BadInput:
     need_headers(text)
     if "No space left on device" in text:
         raise EnvironmentLacks("the compiler found no space left on device", "make room, or set $TMPDIR")
-    for number in _LACKS:
-        # The compiler's own error, which has no place in a file.
-        words = rf"^(?:[^:\n]+: (?:fatal )?error: .*|.*memory exhausted): {re.escape(os.strerror(number))}$"
-        if re.search(words, text, re.MULTILINE):
-            lack = OSError(number, os.strerror(number))
-            raise EnvironmentLacks(f"the compiler: {lack.strerror}", remedy_of(lack))
+    need_resources(text)
     at = Places(plan.file, plan.mode)
     problems = list(_problems(text.splitlines(), plan, at))
     # What names the program's own parts follows from another error, where there is one.
@@ -215,7 +207,7 @@ def stand_ins_program(plan: Plan, *, sanitize: bool = False) -> Path:
     virtual = plan.target == "virtual"
     named = STAND_INS_IN_VIRTUAL_TIME if virtual else STAND_INS_HERE
     units = [cpp_tree() / "ports" / unit for unit in named]
-    key = digest([*flags, *(_key_of_own(unit, flags)[0] for unit in units)])
+    key = digest([*flags, *_keys_of_own(units, flags).values()])
     command = command_of(flags)
 
     def make(target: Path, scratch: Path) -> None:
@@ -234,7 +226,7 @@ def build_program(
 
     It is linked with Consort's own `units`, compiled beside it where they are not cached, and `objects`.
     """
-    also = [_entry(one, _key_of_own(one, flags)[0]) for one in units]
+    also = [_entry(one, key) for one, key in _keys_of_own(units, flags).items()]
     also += [str(o.parent.name) for o in objects]
     with temporary_folder("build") as folder:
         unit = Path(folder) / "application.cpp"
@@ -264,7 +256,7 @@ def _entry(unit: Path, key: str) -> str:
 
 def build_unit(unit: Path, flags: tuple[str, ...], plan: Plan) -> Path:
     """The object of one of Consort's own translation units, built if it is not cached."""
-    key, command = _key_of_own(unit, flags)
+    key, command = _keys_of_own([unit], flags)[unit], command_of(of_units(flags))
 
     def make(target: Path, scratch: Path) -> None:
         _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), plan)
@@ -272,24 +264,12 @@ def build_unit(unit: Path, flags: tuple[str, ...], plan: Plan) -> Path:
     return kept("programs", _entry(unit, key), f"{unit.stem}.o", make)
 
 
-# Of the libraries that Consort's own units use: with another version they are compiled anew.
-_LIBRARIES = (Path("/usr/include/jsoncpp/json/version.h"),)
-
-
-def _key_of_own(unit: Path, flags: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The key of a unit whose text changes only with a file of Consort's own, and its compiler's options.
-
-    The files' bytes are the key: to see what the compiler makes of them takes as long as all else that a
-    command does before a run.
-    """
-    flags, cxx = of_units(flags), compiler()
-    folders = {*include_folders(), unit.parent}
-    files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in (".h", ".hpp", ".cpp"))
-    files += [file for file in _LIBRARIES if file.exists()]
-    searched = (f"{name}={os.environ.get(name)}" for name in ("CPATH", "CPLUS_INCLUDE_PATH"))
-    parts = (unit.name, cxx, version_of(cxx), *flags, *searched)
-    text = [part for file in files for part in (file.name, file.read_bytes())]
-    return digest([*parts, *text]), command_of(flags)
+def _keys_of_own(units: Sequence[Path], flags: tuple[str, ...]) -> dict[Path, str]:
+    """The keys of units whose text changes only with a file of Consort's own."""
+    around = {
+        folder: digest(own_parts(of_units(flags), (folder,))) for folder in {unit.parent for unit in units}
+    }
+    return {unit: digest([around[unit.parent], unit.name, unit.read_bytes()]) for unit in units}
 
 
 def _key(unit: Path, flags: tuple[str, ...], plan: Plan, also: list[str]) -> tuple[str, list[str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from consort.base.children import finished
 from consort.base.errors import ConsortError, EnvironmentLacks
 from consort.base.toolchain.builds import digest, kept
-from consort.base.toolchain.compiler import for_make, through_ccache
+from consort.base.toolchain.compiler import compiled, for_make, run_tool
 
 from consort_remote.source import need_folder
 
@@ -184,8 +184,7 @@ def simulation(
         compiling = ["g++", *flags, *included, "-c", str(harness), "-o", str(object_file)]
         archives = [str(hardware / name) for name in ("libVtop.a", "libverilated.a")]
         linking = ["g++", str(object_file), *archives, "-pthread", *libraries, "-o", str(target)]
-        for command in (through_ccache(compiling), linking):
-            result = finished(command, env=os.environ | for_make(root.parent))
+        for result in (compiled(compiling, scratch, root.parent), run_tool(linking, scratch)):
             if result.returncode != 0:
                 raise ConsortError(f"building {top} failed:\n{_reasons(result.stdout + result.stderr)}")
 

@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from consort.base.children import finished
-from consort.base.errors import EnvironmentLacks
+from consort.base.errors import EnvironmentLacks, remedy_of
 from consort.base.owned import temporary_folder
 from consort.base.toolchain.builds import cpp_tree, digest, kept
 
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 
-def compiled(command: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
+def compiled(
+    command: Sequence[str], scratch: Path, below: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Runs one compilation (`-c`, one source), through ccache if there is one that works.
 
     `scratch`: for the compiler's own temporary files, so that they go with it if the compiler is killed.
+    `below`: what is compiled below this folder counts in other folders of the same contents too.
     """
-    done = run_tool(through_ccache(command), scratch)
+    done = run_tool(through_ccache(command), scratch, {} if below is None else for_make(below))
     failed = done.returncode != 0 and done.stderr.startswith("ccache: error:")
     return run_tool(command, scratch) if failed else done
 
@@ -41,9 +45,11 @@ def together() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
 
-def run_tool(command: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a compiler or linker whose temporary files lie in `scratch`."""
-    environment = {**os.environ, "TMPDIR": str(scratch)}
+def run_tool(
+    command: Sequence[str], scratch: Path, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a compiler or linker whose temporary files lie in `scratch`; `more`: variables for it."""
+    environment = {**os.environ, "TMPDIR": str(scratch), **(more or {})}
     return finished(command, env=environment)
 
 
@@ -160,6 +166,40 @@ def need_headers(said: str, packages: Mapping[str, str] = PACKAGES) -> None:
             )
 
 
+# A compiler's last words where the system refuses it a process, memory or a file.
+_LACKS = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+
+
+def need_resources(said: str) -> None:
+    """Raises EnvironmentLacks where a compiler said that the system refuses it one."""
+    for number in _LACKS:
+        # The compiler's own error, which has no place in a file.
+        words = rf"^(?:[^:\n]+: (?:fatal )?error: .*|.*memory exhausted): {re.escape(os.strerror(number))}$"
+        if re.search(words, said, re.MULTILINE):
+            lack = OSError(number, os.strerror(number))
+            raise EnvironmentLacks(f"the compiler: {lack.strerror}", remedy_of(lack))
+
+
+# Of the libraries that Consort's own code uses: with another version it is compiled anew.
+_VERSIONS = (Path("/usr/include/jsoncpp/json/version.h"),)
+
+
+def own_parts(flags: Sequence[str], folders: Iterable[Path]) -> list[str | bytes]:
+    """Whatever Consort compiles of its own with these flags is made of: parts of a `digest`.
+
+    The compiler, and each header that it can find, those of `folders` among them. To see what it makes of
+    them takes as long as all else that a command does before a run.
+    """
+    cxx = compiler()
+    searched = (f"{name}={os.environ.get(name)}" for name in ("CPATH", "CPLUS_INCLUDE_PATH"))
+    parts: list[str | bytes] = [cxx, version_of(cxx), *flags, *searched]
+    found = (file for place in {*include_folders(), *folders} for file in place.rglob("*"))
+    headers = sorted(file for file in found if file.suffix in (".h", ".hpp"))
+    for file in (*headers, *(version for version in _VERSIONS if version.exists())):
+        parts += [file.name, file.read_bytes()]
+    return parts
+
+
 def own_program(
     name: str,
     source: Path,
@@ -171,14 +211,11 @@ def own_program(
 ) -> Path:
     """A program `consort-NAME` of Consort's own, of one source or `more`, built if it is not cached.
 
-    It is kept under the hash of the compiler and of every header that it can include, those of `folders`
-    among them: never an older one. Raises EnvironmentLacks where it cannot be built; `packages` are those of
-    headers that a compiler may not find.
+    It is kept under the hash of its sources and `own_parts`: never an older one. Raises EnvironmentLacks
+    where it cannot be built; `packages` are those of headers that a compiler may not find.
     """
-    cxx = compiler()
-    places = [*include_folders(), *folders]
-    parts: list[str | bytes] = [cxx, version_of(cxx), *flags, *link]
-    for file in (source, *more, *sorted(header for place in places for header in place.rglob("*.hpp"))):
+    parts = own_parts((*flags, *link), folders)
+    for file in (source, *more):
         parts += [file.name, file.read_bytes()]
 
     def make(target: Path, scratch: Path) -> None:
@@ -198,6 +235,7 @@ def own_program(
         if done.returncode == 0:
             return
         need_headers(done.stderr, packages)
+        need_resources(done.stderr)
         raise EnvironmentLacks(
             f"consort-{name} does not compile: {done.stderr.strip()[-500:]}",
             "check the compiler, or set $CXX to one of C++20",

@@ -12,6 +12,7 @@ import pytest
 from consort.base.errors import EnvironmentLacks
 from consort.base.toolchain import compiler as toolchain
 from consort.base.toolchain.compiler import FLAGS
+from consort.board import image
 from consort.model import System, system_from_data
 from consort.run import build
 
@@ -99,10 +100,11 @@ def test_a_unit_of_the_executive_has_another_key_when_what_it_is_made_of_changes
     (tree / "ports/virtual/include").mkdir(parents=True)
     (tree / "ports/linux/src").mkdir()
     unit, library = tree / "ports/linux/src/answers.cpp", tree / "version.h"
-    monkeypatch.setattr(build, "_LIBRARIES", (library,))
+    monkeypatch.setattr(toolchain, "_VERSIONS", (library,))
+    unit.touch()
 
     def key() -> str:
-        return build._key_of_own(unit, FLAGS)[0]
+        return build._keys_of_own([unit], FLAGS)[unit]
 
     changes = [
         lambda: unit.write_text('#include "answer.hpp"\nint answers() { return answer; }\n'),
@@ -118,3 +120,12 @@ def test_a_unit_of_the_executive_has_another_key_when_what_it_is_made_of_changes
         keys += [key()]
         assert key() == keys[-1]
     assert len(set(keys)) == len(keys)
+
+
+def test_an_image_for_which_the_compiler_gets_no_process_is_the_machines_lack() -> None:
+    words = (
+        "arm-none-eabi-g++: fatal error: cannot execute ‘cc1plus’: vfork: Resource temporarily unavailable\n"
+    )
+    with pytest.raises(EnvironmentLacks) as error:
+        image._said(subprocess.CompletedProcess([], 1, "", words), "an image")
+    assert "ulimit -u" in str(error.value)
