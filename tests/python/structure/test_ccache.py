@@ -79,3 +79,33 @@ def test_the_engine_counts_in_another_clone(tmp_path: Path) -> None:
         env={k: v for k, v in os.environ.items() if k != "CMAKE_CXX_COMPILER_LAUNCHER"},
     ).stderr
     assert f"CCACHE_BASEDIR={clone};" in said
+
+
+def compiled_in(clone: Path) -> dict[str, int]:
+    """Builds a library of one unit in a clone; the hits and misses of ccache since its cache is there."""
+    clone.mkdir(parents=True)
+    shutil.copytree(ROOT / "cmake", clone / "cmake")
+    (clone / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.24)\nproject(one LANGUAGES CXX)\ninclude(cmake/ccache.cmake)\n"
+        "add_library(one OBJECT one.cpp two.cpp)\nset_target_properties(one PROPERTIES UNITY_BUILD ON)\n",
+        encoding="utf-8",
+    )
+    for name in ("one", "two"):
+        (clone / f"{name}.cpp").write_text(f"const char* {name}() {{ return __FILE__; }}\n", encoding="utf-8")
+    for command in (["cmake", "-G", "Ninja", "-B", "build"], ["cmake", "--build", "build"]):
+        subprocess.run(command, cwd=clone, check=True, capture_output=True)
+    statistics = subprocess.run(
+        ["ccache", "--print-stats"], check=True, capture_output=True, text=True
+    ).stdout
+    counts = dict(line.split("\t") for line in statistics.splitlines())
+    hits = int(counts["direct_cache_hit"]) + int(counts["preprocessed_cache_hit"])
+    return {"hits": hits, "misses": int(counts["cache_miss"])}
+
+
+def test_a_unity_file_counts_in_another_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It includes its sources by their absolute paths, and they print where an assertion stands."""
+    for name in ("CMAKE_CXX_COMPILER_LAUNCHER", "CCACHE_BASEDIR", "CCACHE_NOHASHDIR", "CCACHE_DISABLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
+    assert compiled_in(tmp_path / "one" / "a clone") == {"hits": 0, "misses": 1}
+    assert compiled_in(tmp_path / "two" / "another") == {"hits": 1, "misses": 1}
