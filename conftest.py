@@ -80,6 +80,12 @@ def is_realtime(item: pytest.Item) -> bool:
     return item.get_closest_marker("realtime") is not None
 
 
+def is_alone_at_once(item: pytest.Item) -> bool:
+    """A test of real time has the machine from its beginning, or (`when="run"`) from its first run."""
+    marker = item.get_closest_marker("realtime")
+    return marker is not None and marker.kwargs.get("when") != "run"
+
+
 def one_of(item: pytest.Item) -> int:
     """How many tests of its kind there are for each that `make test` runs; 1 where it runs all of them."""
     file, test = costs.names(item.nodeid)
@@ -150,9 +156,11 @@ class Hang:
         begun = time.monotonic()
         used = [self._cpu_s()]
         while not self.over.wait(HANGS_S / 3):
+            if Time.waits:
+                begun, used = time.monotonic(), []
             used.append(self._cpu_s())
             took = time.monotonic() - begun
-            stands = used[-1] - used[-2] < 1.0
+            stands = len(used) > 1 and used[-1] - used[-2] < 1.0
             if took >= HANGS_S and (stands or used[-1] - used[0] > MOST_CPU_S):
                 break
         else:
@@ -180,8 +188,8 @@ def alone(exclusive: bool) -> int:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    Time.own = is_realtime(item)
-    Time.lock = lock = alone(Time.own)
+    Time.own, Time.alone = is_realtime(item), is_alone_at_once(item)
+    Time.lock = lock = alone(Time.alone)
     hang = Hang(item.nodeid)
     try:
         return (yield)

@@ -28,29 +28,44 @@ def examples(number: int) -> int:
 class Time:
     """Says whether the test that runs now has the machine to itself; conftest.py sets it."""
 
+    # The test is one of real time.
     own = False
+    # It has the machine now.
+    alone = False
+    # It waits for the machine, which is no hang.
+    waits = False
     # The file that all tests lock: those of real time alone, all others together.
     lock = -1
 
+    @classmethod
+    def take(cls) -> None:
+        """Waits until no other test runs, and keeps others from it."""
+        if not cls.alone:
+            cls.waits = True
+            # Two that share it and want it alone would wait for one another.
+            fcntl.lockf(cls.lock, fcntl.LOCK_UN)
+            fcntl.lockf(cls.lock, fcntl.LOCK_EX)
+            cls.alone, cls.waits = True, False
+
 
 def needs_own_time() -> None:
-    """Fails a test that runs in the time of this machine without the marker that gives it the machine."""
+    """Has the machine alone from here on; fails a test without the marker of real time."""
     assert Time.own, "this test runs in the machine's own time: mark it with pytest.mark.realtime"
+    Time.take()
 
 
 @contextmanager
 def beside_others() -> Iterator[None]:
     """Gives the machine back meanwhile, in a test that has it: compilers do not need it alone."""
-    if not Time.own:
+    if not Time.alone:
         yield
         return
     fcntl.lockf(Time.lock, fcntl.LOCK_SH)
+    Time.alone = False
     try:
         yield
     finally:
-        # Two that share it and want it alone would wait for one another.
-        fcntl.lockf(Time.lock, fcntl.LOCK_UN)
-        fcntl.lockf(Time.lock, fcntl.LOCK_EX)
+        Time.take()
 
 
 def wait_for(what: str, look: Callable[[], Any]) -> Any:

@@ -10,15 +10,18 @@ A stage of `slow` that passed is not run again while the committed tree is the s
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
+import itertools
 import json
 import os
+import queue
 import subprocess
 import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +37,7 @@ TIMES = ROOT / "build" / "test-times.json"
 SAMPLE = ROOT / "tests" / "sample"
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
 PASSED = LOGS / "passed.json"
+LOCK = LOGS / "realtime.lock"
 # CTest ends a test that hangs after PATIENCE; its stacks are taken before.
 HANGS_AFTER_S = PATIENCE - 20
 SETUP_TRIES = 3
@@ -58,6 +62,8 @@ class Stage:
     shown: int = 1
     # The stage before that has to pass, or this one is not run.
     needs: str | None = None
+    # No test of real time runs beside it; the Python tests see to that themselves.
+    disturbs: bool = False
 
     @property
     def log(self) -> Path:
@@ -84,6 +90,28 @@ class Ended:
 
     status: int
     cpu_s: float
+
+
+class Disturbing:
+    """Held while a stage disturbs: tests of real time wait for the lock that conftest.py takes alone."""
+
+    def __init__(self) -> None:
+        self._file = LOCK.open("a+")
+        self._mutex = threading.Lock()
+        self._stages = 0
+
+    def __enter__(self) -> None:
+        with self._mutex:
+            # A process has such a lock once, however often it takes it.
+            if self._stages == 0:
+                fcntl.lockf(self._file, fcntl.LOCK_SH)
+            self._stages += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._mutex:
+            self._stages -= 1
+            if self._stages == 0:
+                fcntl.lockf(self._file, fcntl.LOCK_UN)
 
 
 def run(stage: Stage) -> Ended:
@@ -187,7 +215,8 @@ def cases(results: Sequence[Path]) -> tuple[int, int, int, list[str]]:
 
 def built(preset: str, target: str | None = None) -> Stage:
     """One preset configured and built: all of it, or a target."""
-    return Stage(f"build {preset}", [["tools/build-preset.sh", preset, *([target] if target else [])]])
+    command = ["tools/build-preset.sh", preset, *([target] if target else [])]
+    return Stage(f"build {preset}", [command], disturbs=True)
 
 
 def tested(preset: str, label: str | None = None) -> Stage:
@@ -199,7 +228,7 @@ def tested(preset: str, label: str | None = None) -> Stage:
     test += ["--no-tests=error", "--output-junit", str(result), *(["-L", label] if label else [])]
     # Some kernels place mappings where ThreadSanitizer cannot work; without randomisation they never do.
     wrapper = ["setarch", "-R"] if preset == "tsan" else []
-    return Stage(f"test {preset}", [[*wrapper, *test]], [result], needs=f"build {preset}")
+    return Stage(f"test {preset}", [[*wrapper, *test]], [result], needs=f"build {preset}", disturbs=True)
 
 
 def python(tier: str) -> Stage:
@@ -227,46 +256,58 @@ def skips(stages: Sequence[Stage]) -> Stage:
     return Stage("skips", [[str(PYTHON), "tools/check_skips.py", *found]])
 
 
-def stages_of(tier: str) -> list[tuple[Stage, ...]]:
-    """The stages of a tier, one after the other; those of one tuple run beside each other."""
+def lint(*part: str) -> Stage:
+    """Formatters, linters and mypy: all of them, or a part that tools/lint.sh knows."""
+    return Stage("lint", [["tools/lint.sh", *part]], disturbs=True)
+
+
+def lanes_of(tier: str) -> list[list[Stage]]:
+    """The stages of a tier: those of one lane one after the other, the lanes beside each other.
+
+    mypy has one processor, tests wait for what they stopped, and compilers take all that others leave.
+    """
     if tier == "check":
-        lint = Stage("lint", [["tools/lint.sh", "changed"]])
-        made = [(lint, built("gcc", "quick_tests")), (tested("gcc", "^quick$"),), (python("check"),)]
-    elif tier == "test":
-        # mypy has one processor only: what lint leaves is the compilers'; so is what tests leave that wait.
-        made = [
-            (Stage("lint", [["tools/lint.sh", "quick"]]), built("others")),
-            (tested("others"), built("asan")),
-            (tested("asan"), built("tsan")),
-            (tested("tsan"), python("test")),
-        ]
-    else:
-        alone = [Stage("lint", [["tools/lint.sh"]])]
-        alone += [of(preset) for preset in ("gcc", "clang", "asan", "tsan") for of in (built, tested)]
-        alone += [python("slow"), Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
-        alone += [real_time(load, first) for load in (0, 4, 12) for first in range(0, REPEATED, AT_ONCE)]
-        made = [(stage,) for stage in alone]
-    return [*made, (skips([stage for together in made for stage in together]),)]
+        return [[lint("changed"), python("check")], [built("gcc", "quick_tests"), tested("gcc", "^quick$")]]
+    if tier == "test":
+        cpp = [of(preset) for preset in ("others", "asan", "tsan") for of in (built, tested)]
+        return [[lint("quick"), python("test")], cpp]
+    alone = [lint()]
+    alone += [of(preset) for preset in ("gcc", "clang", "asan", "tsan") for of in (built, tested)]
+    alone += [python("slow"), Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
+    alone += [real_time(load, first) for load in (0, 4, 12) for first in range(0, REPEATED, AT_ONCE)]
+    return [alone]
 
 
-def run_stages(stages: Sequence[tuple[Stage, ...]]) -> Iterator[tuple[Stage, Ended, float]]:
-    """Runs the stages; yields each with how it ended and how long it took [s]."""
-    failed: set[str] = set()
+def run_lanes(lanes: Sequence[Sequence[Stage]]) -> Iterator[tuple[Stage, Ended, float]]:
+    """Runs the stages; yields each as it ends, with how it ended and how long it took [s]."""
+    disturbing = Disturbing()
+    done: queue.SimpleQueue[tuple[Stage, Ended, float] | BaseException] = queue.SimpleQueue()
 
-    def timed(stage: Stage) -> tuple[Ended, float]:
-        started = time.monotonic()
-        if stage.needs in failed:
-            stage.log.write_text(f"not run: {stage.needs} failed\n", encoding="utf-8")
-            return Ended(1, 0.0), 0.0
-        return run(stage), time.monotonic() - started
-
-    for together in stages:
-        print(f"== {' beside '.join(stage.name for stage in together)}", flush=True)
-        with ThreadPoolExecutor(len(together)) as pool:
-            for stage, (ended, took) in zip(together, pool.map(timed, together), strict=True):
+    def run_lane(lane: Sequence[Stage]) -> None:
+        failed: set[str] = set()
+        try:
+            for stage in lane:
+                started = time.monotonic()
+                if stage.needs in failed:
+                    stage.log.write_text(f"not run: {stage.needs} failed\n", encoding="utf-8")
+                    ended = Ended(1, 0.0)
+                else:
+                    print(f"-- {stage.name} begins", flush=True)
+                    with disturbing if stage.disturbs else contextlib.nullcontext():
+                        ended = run(stage)
                 if ended.status:
                     failed.add(stage.name)
-                yield stage, ended, took
+                done.put((stage, ended, time.monotonic() - started))
+        except BaseException as raised:
+            done.put(raised)
+
+    for lane in lanes:
+        threading.Thread(target=run_lane, args=(lane,), daemon=True).start()
+    for _ in range(sum(map(len, lanes))):
+        result = done.get()
+        if isinstance(result, BaseException):
+            raise result
+        yield result
 
 
 def committed() -> str | None:
@@ -320,12 +361,15 @@ def main() -> None:
     total = [0, 0, 0]
     if passed_before:
         print(f"passed before, of the same tree: {', '.join(passed_before)}", flush=True)
-    left = [tuple(each for each in beside if each.name not in passed_before) for beside in stages_of(tier)]
-    for stage, ended, took in run_stages([beside for beside in left if beside]):
+    lanes = lanes_of(tier)
+    left = [[stage for stage in lane if stage.name not in passed_before] for lane in lanes]
+    checked = skips([stage for lane in lanes for stage in lane])
+    for stage, ended, took in itertools.chain(run_lanes(left), run_lanes([[checked]])):
         times[stage.name] = took
         passed, failed, skipped, names = cases(stage.results)
         total = [a + b for a, b in zip(total, (passed, failed, skipped), strict=True)]
         good = ended.status == 0
+        print(f"== {stage.name}", flush=True)
         if not good:
             print(tail(stage.log, 200, quiet))
             failures += [f"{stage.name}: {name}" for name in names] or [

@@ -30,10 +30,12 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     for name, value in {
         "ROOT": tmp_path,
         "LOGS": tmp_path / "logs",
+        "LOCK": tmp_path / "lock",
         "TIMES": tmp_path / "times.json",
         "SAMPLE": tmp_path / "sample",
         "PASSED": tmp_path / "passed.json",
         "setup_of": lambda _: [],
+        "skips": lambda _: run_tests.Stage("skips", [["true"]]),
         "committed": lambda: "a tree",
     }.items():
         monkeypatch.setattr(run_tests, name, value)
@@ -41,6 +43,12 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(costs, "LIST", tmp_path / "costly.txt")
     monkeypatch.setattr(sys, "argv", ["run_tests.py", "slow"])
     return run_tests
+
+
+def others_run(file: Path, how: int = fcntl.LOCK_SH) -> bool:
+    """True if another process can lock a file now, with others or alone."""
+    ask = f"import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'a+'), {how | fcntl.LOCK_NB})"
+    return subprocess.run([sys.executable, "-c", ask, str(file)], capture_output=True).returncode == 0
 
 
 def ignored() -> set[int]:
@@ -112,10 +120,10 @@ def test_a_run_of_hours_goes_on_where_it_ended(
 ) -> None:
     ran, gate = tmp_path / "ran", tmp_path / "gate"
 
-    def stages(_tier: str) -> list[tuple[object, ...]]:
+    def lanes(_tier: str) -> list[list[object]]:
         first = runner.Stage("first", [["sh", "-c", f"echo first >> {ran}"]])
         second = runner.Stage("second", [["sh", "-c", f"echo second >> {ran}; test -e {gate}"]])
-        return [(first,), (second,)]
+        return [[first, second]]
 
     def run() -> tuple[int, list[str]]:
         ran.write_text("", encoding="ascii")
@@ -123,7 +131,7 @@ def test_a_run_of_hours_goes_on_where_it_ended(
             runner.main()
         return int(str(ended.value.code)), ran.read_text(encoding="ascii").split()
 
-    monkeypatch.setattr(runner, "stages_of", stages)
+    monkeypatch.setattr(runner, "lanes_of", lanes)
     costs.found("slow").write_text(json.dumps({"a.py::test_a": {"call": 2.0}}), encoding="utf-8")
     assert run() == (1, ["first", "second"])
     assert runner.SAMPLE.read_text(encoding="ascii") == "7\n" and not costs.LIST.exists()
@@ -144,12 +152,12 @@ def test_no_run_but_that_of_all_tests_says_what_is_costly(runner: ModuleType) ->
     """The tests of real time, which follow, leave its times as they are."""
     recording = [
         stage.name
-        for beside in runner.stages_of("slow")
-        for stage in beside
+        for lane in runner.lanes_of("slow")
+        for stage in lane
         if "CONSORT_COSTS" in stage.environment
     ]
     assert recording == ["python"]
-    assert len({stage.name for beside in runner.stages_of("slow") for stage in beside}) > 20
+    assert len({stage.name for lane in runner.lanes_of("slow") for stage in lane}) > 20
 
 
 def test_tests_whose_build_failed_are_not_run(
@@ -159,7 +167,7 @@ def test_tests_whose_build_failed_are_not_run(
     build = runner.Stage("build a", [["false"]])
     test = runner.Stage("test a", [["touch", str(ran)]], needs="build a")
     other = runner.Stage("test b", [["true"]], needs="build b")
-    monkeypatch.setattr(runner, "stages_of", lambda _tier: [(build, other), (test,)])
+    monkeypatch.setattr(runner, "lanes_of", lambda _tier: [[build, test], [other]])
     with pytest.raises(SystemExit) as ended:
         runner.main()
     assert ended.value.code == 1 and not ran.exists()
@@ -170,29 +178,51 @@ def test_tests_whose_build_failed_are_not_run(
 
 @pytest.mark.parametrize("tier", ["check", "test", "slow"])
 def test_what_is_tested_is_built_before(runner: ModuleType, tier: str) -> None:
-    built: set[str] = set()
-    for beside in runner.stages_of(tier):
-        assert {stage.needs for stage in beside} - {None} <= built
-        built |= {stage.name for stage in beside}
+    for lane in runner.lanes_of(tier):
+        built: set[str | None] = {None}
+        for stage in lane:
+            assert stage.needs in built
+            built.add(stage.name)
+
+
+def test_no_test_of_real_time_runs_while_a_stage_disturbs(runner: ModuleType, tmp_path: Path) -> None:
+    """Two stages share the lock; it is given back when the last of them ends."""
+    assert others_run(runner.LOCK, fcntl.LOCK_EX)
+    begun, ends = tmp_path / "begun", tmp_path / "ends"
+    waits = f"touch {begun}; until test -e {ends}; do sleep 0.01; done"
+    runner.LOGS.mkdir()
+    long = runner.Stage("long", [["sh", "-c", waits]], disturbs=True)
+    short = runner.Stage("short", [["true"]], disturbs=True)
+    none = runner.Stage("none", [["true"]])
+    ended = runner.run_lanes([[long, none], [short]])
+    assert next(ended)[0] is short
+    effort.wait_for("the long one begins", begun.exists)
+    assert not others_run(runner.LOCK, fcntl.LOCK_EX) and others_run(runner.LOCK, fcntl.LOCK_SH)
+    ends.touch()
+    assert [stage.name for stage, _, _ in ended] == ["long", "none"]
+    assert others_run(runner.LOCK, fcntl.LOCK_EX)
 
 
 def test_a_test_of_real_time_lets_others_run_while_it_compiles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Before its first run too, where its marker says so."""
     file = tmp_path / "lock"
-    ask = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_SH | fcntl.LOCK_NB)"
-
-    def others_run() -> bool:
-        return subprocess.run([sys.executable, "-c", ask, str(file)], capture_output=True).returncode == 0
-
+    monkeypatch.setattr(effort.Time, "own", True)
+    monkeypatch.setattr(effort.Time, "alone", False)
     with file.open("w+") as lock:
         monkeypatch.setattr(effort.Time, "lock", lock.fileno())
-        monkeypatch.setattr(effort.Time, "own", True)
-        fcntl.lockf(lock, fcntl.LOCK_EX)
-        assert not others_run()
+        fcntl.lockf(lock, fcntl.LOCK_SH)
         with effort.beside_others():
-            assert others_run()
-        assert not others_run()
+            assert others_run(file)
+        assert others_run(file)
+        for _ in range(2):
+            effort.needs_own_time()
+            assert not others_run(file)
+            with effort.beside_others():
+                assert others_run(file)
+            assert not others_run(file)
+    monkeypatch.setattr(effort.Time, "alone", False)
     monkeypatch.setattr(effort.Time, "own", False)
-    with effort.beside_others():
-        assert others_run()
+    with pytest.raises(AssertionError, match="mark it with"):
+        effort.needs_own_time()

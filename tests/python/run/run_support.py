@@ -27,7 +27,7 @@ from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
 from consort.run.plan_image import keeping
 from consort.simulate import build
-from effort import PATIENCE, beside_others, needs_own_time, wait_for
+from effort import PATIENCE, Time, beside_others, needs_own_time, wait_for
 
 DIGEST = Path(__file__).parent / "digest"
 CONSORT = Path(sys.executable).with_name("consort")
@@ -105,9 +105,12 @@ def write(folder: Path, described: Mapping[str, Any], **files: str) -> Path:
 def consort(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs the command to its end."""
     command = [str(CONSORT), *map(str, arguments)]
+    runs_here = arguments[0] == "run" and "--for" not in arguments
+    if runs_here and Time.own:
+        needs_own_time()
     ended = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, **options)
     # A run that was refused took no time of the machine.
-    if arguments[0] == "run" and "--for" not in arguments and ended.returncode not in (2, 3):
+    if runs_here and ended.returncode not in (2, 3):
         needs_own_time()
     return ended
 
@@ -179,10 +182,10 @@ def ran(description: Path, key: Any = None, **options: Any) -> Ran:
     """Runs one configuration of a description in this process, as `consort run` does."""
     system = load_system(description)
     wanted = Options(**options)
-    if wanted.target == "linux":
-        needs_own_time()
     with beside_others():
         prepared = prepare(system, silent, wanted)
+    if wanted.target == "linux":
+        needs_own_time()
     key = key or system.configurations()[0]
     # A test that is run again has the same description.
     scratch = Path(tempfile.mkdtemp(prefix="raw-", dir=description.parent))

@@ -14,12 +14,14 @@ from consort.run.plan_image import ARRIVAL, EXECUTION
 from consort.simulate.engine import JOBS
 from run_support import LATE, SKIPPED, Ran, as_executed, ran, write
 
-pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
+pytestmark = [pytest.mark.realtime(when="run"), pytest.mark.usefixtures("two_cpus")]
 SCALE = 10
+# Of the writer.
+ITERATIONS = 20
 
 
 def described(folder: Path, tasks: dict[str, Any], channels: dict[str, Any], **parts: Any) -> Path:
-    run = {"iterations": 60, "interference": [], "seed": 1}
+    run = {"iterations": ITERATIONS, "interference": [], "seed": 1}
     return write(folder, {"tasks": tasks, "channels": channels, "run": run, **parts})
 
 
@@ -111,7 +113,7 @@ def test_each_block_releases_one_job(tmp_path: Path, policy: str) -> None:
     assert len(taken) >= len(served) - 1
     distance = np.diff(jobs["release"].astype(np.int64))
     assert distance.min() >= ticks(found, 5e6) - 1
-    assert len(found.jobs("beside", skipped=True)) == 30
+    assert len(found.jobs("beside", skipped=True)) == ITERATIONS // 2
     assert not beside_lateness(found)
 
 
@@ -206,7 +208,7 @@ def test_in_virtual_time_the_simulators_jobs(tmp_path: Path, channel: dict[str, 
     length = round(found.config["duration_ns"] * 1000)
     simulated = _engine.sim_run(prepared.engine, length, 1, EXECUTION, ARRIVAL, True)["jobs"].view(JOBS)
     rows = np.sort(np.array(found.raw.tables["jobs"].rows), order=["task", "seq"])
-    assert len(rows) > 100
+    assert len(rows) > 2 * ITERATIONS
     for name in ("release", "ready", "start", "finish"):
         assert (rows[name].astype(np.int64) - 1).tolist() == np.sort(simulated, order=["task", "seq"])[
             name
@@ -222,8 +224,8 @@ def test_in_virtual_time_blocks_that_come_too_early_are_named(tmp_path: Path) ->
     found = ran(path, "local-off", stand_ins=True, target="virtual")
     early = events(found, "early-arrival")
     # The first block is in time; each further one comes 5 ms earlier than the one before.
-    assert np.diff(early["value"].astype(np.int64)).tolist() == [5 * 10**9] * 58
-    assert len(found.jobs("sink", skipped=True)) == 60
+    assert np.diff(early["value"].astype(np.int64)).tolist() == [5 * 10**9] * (ITERATIONS - 2)
+    assert len(found.jobs("sink", skipped=True)) == ITERATIONS
     assert any(
         "before min_interarrival and min_distances allow" in reason for reason in found.verdict.reasons
     )

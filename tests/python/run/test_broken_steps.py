@@ -15,7 +15,7 @@ from consort.record.store import list_runs
 from consort.run import prepare
 from run_support import Ran, consort, no_process_left, silent
 
-pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
+pytestmark = [pytest.mark.realtime(when="run"), pytest.mark.usefixtures("two_cpus")]
 
 
 def assert_others_are_recorded(found: Ran, breaks: str) -> None:

@@ -47,14 +47,14 @@ def test_in_virtual_time(policy: str, tmp_path: Path) -> None:
     assert compared(tmp_path, policy, "virtual", {}) == 20
 
 
-@pytest.mark.realtime
+@pytest.mark.realtime(when="run")
 @pytest.mark.representative
 @pytest.mark.parametrize("policy", POLICIES)
 def test_on_this_machine(policy: str, tmp_path: Path) -> None:
     assert compared(tmp_path, policy, "linux", {}) > 0
 
 
-@pytest.mark.realtime
+@pytest.mark.realtime(when="run")
 def test_on_this_machine_where_modes_change(tmp_path: Path) -> None:
     modes = {
         "modes": {"one": {"tasks": list(TASKS)}, "two": {"tasks": list(TASKS)}},

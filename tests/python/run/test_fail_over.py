@@ -28,7 +28,7 @@ from effort import wait_for
 from modes_support import RanModes, described, ran_modes, value_of
 from run_support import beside_time, consort, processes, silent
 
-pytestmark = pytest.mark.realtime
+pytestmark = pytest.mark.realtime(when="run")
 
 # The machine may have fewer CPUs than the system has cores.
 SCALE = 2

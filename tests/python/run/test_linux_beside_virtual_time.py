@@ -11,7 +11,7 @@ import beside_time
 import pytest
 from consort.run import application
 
-pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
+pytestmark = [pytest.mark.realtime(when="run"), pytest.mark.usefixtures("two_cpus")]
 
 
 @pytest.fixture(autouse=True)

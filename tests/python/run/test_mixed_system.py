@@ -23,7 +23,7 @@ from effort import PATIENCE
 from run_support import MISSED, WRONG, Ran, beside_time, ran
 
 MIXED = Path(__file__).parent / "mixed"
-pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
+pytestmark = [pytest.mark.realtime(when="run"), pytest.mark.usefixtures("two_cpus")]
 SCALE = 10
 STEPS = ("source", "near", "far", "fresh", "begin", "see-near", "see-far", "away", "load", "control", "drive")
 ABORTED = STATUS["aborted"]

@@ -20,11 +20,11 @@ from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
 from consort.record.ran import EVENTS, STATUS
 from consort.run import Options, prepare
-from effort import PATIENCE, wait_for
+from effort import PATIENCE, needs_own_time, wait_for
 from modes_support import RanModes, described, left_over, misplaced, playing, ran_modes, resting, value_of
 from run_support import CONSORT, beside_time, consort, no_process_left, processes, silent
 
-pytestmark = pytest.mark.realtime
+pytestmark = pytest.mark.realtime(when="run")
 
 REQUESTS = [(105_000, "second"), (207_000, "first"), (207_500, "second"), (333_333, "first")]
 # The machine may have fewer CPUs than the system has cores.
@@ -164,6 +164,7 @@ def test_a_task_that_moves_after_every_kth_job_loses_nothing_for_any_k(tmp_path:
 
 def begun_as(name: str, file: Path, runs: Path) -> subprocess.Popen[str]:
     """`consort run` of the description, under a name that other commands know it by."""
+    needs_own_time()
     chosen = ("--time-scale", str(SCALE), "--only", "offloaded-off", "--name", name, "--verbose")
     return subprocess.Popen(
         [str(CONSORT), "run", str(file), *chosen],

@@ -15,7 +15,7 @@ from consort.record import Held
 from consort.record.store import open_run
 from run_support import consort
 
-pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
+pytestmark = [pytest.mark.realtime(when="run"), pytest.mark.usefixtures("two_cpus")]
 
 STEP = """\
 #pragma once

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from run_support import Ran, ran, write
 
-pytestmark = pytest.mark.realtime
+pytestmark = pytest.mark.realtime(when="run")
 
 TASKS: dict[str, dict[str, Any]] = {
     "high": {"period": "4ms", "wcet": "200us", "offset": "1ms", "priority": 30},

@@ -12,7 +12,7 @@ from consort.model.channel import STAND_IN
 from consort.record.store import open_run
 from run_support import FALLBACK, MISSED, SKIPPED, Ran, beside_time, consort, ran, write
 
-pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
+pytestmark = [pytest.mark.realtime(when="run"), pytest.mark.usefixtures("two_cpus")]
 SCALE = 10
 TASKS: dict[str, Any] = {
     "early": {"period": "10ms", "wcet": "100us", "bcet": "20us", "on": "master-0", "writes": ["blocks"]},

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from run_support import beside_time, consort, ran
 
-pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
+pytestmark = [pytest.mark.realtime(when="run"), pytest.mark.usefixtures("two_cpus")]
 
 STEP = """
 #include <cstdint>

@@ -11,7 +11,7 @@ from modes_support import RanModes, ran_modes
 from ruamel.yaml import YAML
 from run_support import beside_time
 
-pytestmark = pytest.mark.realtime
+pytestmark = pytest.mark.realtime(when="run")
 
 UAV = Path(__file__).parents[3] / "examples" / "uav" / "system.yaml"
 CHANGES = 100

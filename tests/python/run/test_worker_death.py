@@ -34,7 +34,7 @@ from run_support import (
 sys.path.insert(0, str(DIGEST))
 from digest import digest
 
-pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
+pytestmark = [pytest.mark.realtime(when="run"), pytest.mark.usefixtures("two_cpus")]
 JOBS, PERIOD_MS = 60, 10
 MS = 1_000_000
 
