@@ -292,7 +292,7 @@ def run_lanes(lanes: Sequence[Sequence[Stage]]) -> Iterator[tuple[Stage, Ended, 
                     stage.log.write_text(f"not run: {stage.needs} failed\n", encoding="utf-8")
                     ended = Ended(1, 0.0)
                 else:
-                    print(f"-- {stage.name} begins", flush=True)
+                    print(f"-- {stage.name} begins\n", end="", flush=True)
                     with disturbing if stage.disturbs else contextlib.nullcontext():
                         ended = run(stage)
                 if ended.status:
@@ -369,7 +369,7 @@ def main() -> None:
         passed, failed, skipped, names = cases(stage.results)
         total = [a + b for a, b in zip(total, (passed, failed, skipped), strict=True)]
         good = ended.status == 0
-        print(f"== {stage.name}", flush=True)
+        print(f"== {stage.name}\n", end="", flush=True)
         if not good:
             print(tail(stage.log, 200, quiet))
             failures += [f"{stage.name}: {name}" for name in names] or [
