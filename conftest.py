@@ -81,7 +81,7 @@ def is_realtime(item: pytest.Item) -> bool:
 
 
 def is_alone_at_once(item: pytest.Item) -> bool:
-    """A test of real time has the machine from its beginning, or (`when="run"`) from its first run."""
+    """A test of real time has the machine from its beginning, or (`when="run"`) in its runs alone."""
     marker = item.get_closest_marker("realtime")
     return marker is not None and marker.kwargs.get("when") != "run"
 

@@ -40,18 +40,35 @@ class Time:
     @classmethod
     def take(cls) -> None:
         """Waits until no other test runs, and keeps others from it."""
-        if not cls.alone:
-            cls.waits = True
-            # Two that share it and want it alone would wait for one another.
-            fcntl.lockf(cls.lock, fcntl.LOCK_UN)
-            fcntl.lockf(cls.lock, fcntl.LOCK_EX)
-            cls.alone, cls.waits = True, False
+        cls.waits = True
+        # Two that share it and want it alone would wait for one another.
+        fcntl.lockf(cls.lock, fcntl.LOCK_UN)
+        fcntl.lockf(cls.lock, fcntl.LOCK_EX)
+        cls.alone, cls.waits = True, False
+
+    @classmethod
+    def give_back(cls) -> None:
+        fcntl.lockf(cls.lock, fcntl.LOCK_SH)
+        cls.alone = False
 
 
 def needs_own_time() -> None:
-    """Has the machine alone from here on; fails a test without the marker of real time."""
+    """Fails a test that runs in the time of this machine without the marker that gives it the machine."""
     assert Time.own, "this test runs in the machine's own time: mark it with pytest.mark.realtime"
+
+
+@contextmanager
+def own_time() -> Iterator[None]:
+    """Has the machine alone meanwhile."""
+    needs_own_time()
+    if Time.alone:
+        yield
+        return
     Time.take()
+    try:
+        yield
+    finally:
+        Time.give_back()
 
 
 @contextmanager
@@ -60,8 +77,7 @@ def beside_others() -> Iterator[None]:
     if not Time.alone:
         yield
         return
-    fcntl.lockf(Time.lock, fcntl.LOCK_SH)
-    Time.alone = False
+    Time.give_back()
     try:
         yield
     finally:

@@ -217,12 +217,14 @@ def test_a_test_of_real_time_lets_others_run_while_it_compiles(
             assert others_run(file)
         assert others_run(file)
         for _ in range(2):
-            effort.needs_own_time()
-            assert not others_run(file)
-            with effort.beside_others():
-                assert others_run(file)
-            assert not others_run(file)
-    monkeypatch.setattr(effort.Time, "alone", False)
+            with effort.own_time():
+                assert not others_run(file)
+                with effort.beside_others():
+                    assert others_run(file)
+                with effort.own_time():
+                    pass
+                assert not others_run(file)
+            assert others_run(file)
     monkeypatch.setattr(effort.Time, "own", False)
-    with pytest.raises(AssertionError, match="mark it with"):
-        effort.needs_own_time()
+    with pytest.raises(AssertionError, match="mark it with"), effort.own_time():
+        pass

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from effort import own_time
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,3 +45,10 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def two_cpus() -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("an offloaded task needs two CPUs")
+
+
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """Has the machine alone, of what the helpers do not begin."""
+    with own_time():
+        yield

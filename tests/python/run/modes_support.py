@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from consort.record.ran import OPERATIONS, STATUS
 from consort.record.stays import Stay, stays_of
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
-from effort import beside_others, needs_own_time
+from effort import beside_others, own_time
 from run_support import silent, write
 
 STEPS = Path(__file__).parent / "moves" / "steps.hpp"
@@ -298,11 +299,10 @@ def ran_modes(file: Path, into: str = "kept", key: str = "offloaded-off", **opti
     wanted = Options(**options)
     with beside_others():
         prepared = prepare(system, silent, wanted)
-    if wanted.target == "linux":
-        needs_own_time()
     scratch = Path(tempfile.mkdtemp(prefix=into, dir=file.parent))
     with RunWriter("test", "application", file.parent / "runs") as writer:
-        record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)  # type: ignore[arg-type]
+        with own_time() if wanted.target == "linux" else nullcontext():
+            record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)  # type: ignore[arg-type]
         run = writer.finish()
     raw = RawRun.load(scratch / "raw")
     return RanModes(run, raw, stays_of(raw), prepared)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
 from consort.run.plan_image import keeping
 from consort.simulate import build
-from effort import PATIENCE, Time, beside_others, needs_own_time, wait_for
+from effort import PATIENCE, Time, beside_others, needs_own_time, own_time, wait_for
 
 DIGEST = Path(__file__).parent / "digest"
 CONSORT = Path(sys.executable).with_name("consort")
@@ -106,9 +107,8 @@ def consort(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]
     """Runs the command to its end."""
     command = [str(CONSORT), *map(str, arguments)]
     runs_here = arguments[0] == "run" and "--for" not in arguments
-    if runs_here and Time.own:
-        needs_own_time()
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, **options)
+    with own_time() if runs_here and Time.own else nullcontext():
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, **options)
     # A run that was refused took no time of the machine.
     if runs_here and ended.returncode not in (2, 3):
         needs_own_time()
@@ -184,14 +184,13 @@ def ran(description: Path, key: Any = None, **options: Any) -> Ran:
     wanted = Options(**options)
     with beside_others():
         prepared = prepare(system, silent, wanted)
-    if wanted.target == "linux":
-        needs_own_time()
     key = key or system.configurations()[0]
     # A test that is run again has the same description.
     scratch = Path(tempfile.mkdtemp(prefix="raw-", dir=description.parent))
     with RunWriter("test", "application", description.parent / "runs") as writer:
         writer.add_description(system.file)
-        recorded = record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)
+        with own_time() if wanted.target == "linux" else nullcontext():
+            recorded = record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)
         run = writer.finish()
     assert len(recorded) == 1, "the machine has a CPU for each core, or times are stretched"
     return Ran(recorded[0].raw, recorded[0].verdict, run, prepared, scratch)

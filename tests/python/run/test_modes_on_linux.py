@@ -20,7 +20,7 @@ from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
 from consort.record.ran import EVENTS, STATUS
 from consort.run import Options, prepare
-from effort import PATIENCE, needs_own_time, wait_for
+from effort import PATIENCE, wait_for
 from modes_support import RanModes, described, left_over, misplaced, playing, ran_modes, resting, value_of
 from run_support import CONSORT, beside_time, consort, no_process_left, processes, silent
 
@@ -164,7 +164,6 @@ def test_a_task_that_moves_after_every_kth_job_loses_nothing_for_any_k(tmp_path:
 
 def begun_as(name: str, file: Path, runs: Path) -> subprocess.Popen[str]:
     """`consort run` of the description, under a name that other commands know it by."""
-    needs_own_time()
     chosen = ("--time-scale", str(SCALE), "--only", "offloaded-off", "--name", name, "--verbose")
     return subprocess.Popen(
         [str(CONSORT), "run", str(file), *chosen],
@@ -175,6 +174,7 @@ def begun_as(name: str, file: Path, runs: Path) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_core_that_dies_during_a_change_ends_the_run_and_is_named(tmp_path: Path) -> None:
     # The change begins with the run, and its agreement lasts longer than this test.
     file = described(tmp_path / "m", [(1, "second")], jobs=60_000)
@@ -201,6 +201,7 @@ def test_a_core_that_dies_during_a_change_ends_the_run_and_is_named(tmp_path: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("alone")
 def test_a_command_asks_for_modes(tmp_path: Path) -> None:
     # The instant of the description's own request is never reached.
     file = described(tmp_path / "m", [(900_000_000, "second")], jobs=1500)

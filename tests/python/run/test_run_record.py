@@ -23,7 +23,7 @@ from consort.record.ran import CAUSES_OF_DISTURBANCE
 from consort.record.store import open_run
 from consort.run import Options, prepare, run_system
 from consort.run.config import SLEEP_ONE_IN
-from effort import VERDICTS, needs_own_time, wait_for
+from effort import VERDICTS, wait_for
 from run_support import (
     CONSORT,
     FALLBACK,
@@ -232,12 +232,12 @@ def test_without_a_golden_model_outputs_are_held_against_the_steps_themselves(tm
         assert reference.stat().st_size == len(found.jobs(name)) * (8 + 24)
 
 
+@pytest.mark.usefixtures("alone")
 def test_the_region_of_a_running_application(tmp_path: Path, runs: Path) -> None:
     inspect = pytest.importorskip("consort._engine", reason="the native module is not built").inspect_region
     description = describe(tmp_path / "digest", TWO, iterations=30_000)
     program = prepare(load_system(description), silent).program
     command = [str(CONSORT), "run", str(description), "--only", "offloaded-off", "--ordinary"]
-    needs_own_time()
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         cpu = sorted(os.sched_getaffinity(0))[-1]
