@@ -125,6 +125,18 @@ def rest(items: Iterable[pytest.Item], number: str) -> Iterator[pytest.Item]:
             yield item
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """One process after the other: the first compiles all tests, which takes most of the time, for all."""
+    if not hasattr(session.config, "workerinput"):
+        return (yield)
+    held = lock("collecting.lock", exclusive=True)
+    try:
+        return (yield)
+    finally:
+        os.close(held)
+
+
 # Before pytest selects by markers.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -176,11 +188,11 @@ class Hang:
             os._exit(70)
 
 
-def alone(exclusive: bool) -> int:
-    """A lock that tests of real time have alone, and all others share; closing the file gives it back."""
+def lock(name: str, exclusive: bool) -> int:
+    """A lock of the tests of this tree, alone or shared; closing the file gives it back."""
     folder = ROOT / "build" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
-    file = os.open(folder / "realtime.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     # Unlike flock's, this lock is not a child's too: what a test leaves behind keeps nobody waiting.
     fcntl.lockf(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
     return file
@@ -189,13 +201,14 @@ def alone(exclusive: bool) -> int:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     Time.own, Time.alone = is_realtime(item), is_alone_at_once(item)
-    Time.lock = lock = alone(Time.alone)
+    # Tests of real time have it alone, all others share it.
+    Time.lock = held = lock("realtime.lock", Time.alone)
     hang = Hang(item.nodeid)
     try:
         return (yield)
     finally:
         hang.over.set()
-        os.close(lock)
+        os.close(held)
 
 
 class Unsteady:

@@ -16,6 +16,8 @@ namespace {
 using namespace remote_test;
 
 constexpr std::chrono::microseconds spin{100};
+// Of a client that is not answered; libfabric polls all the while.
+constexpr std::chrono::milliseconds short_patience{250};
 
 // The provider's name; the test is skipped where this machine has none of it.
 class Fabric : public Remote, public testing::WithParamInterface<const char*> {
@@ -113,7 +115,7 @@ TEST_P(Fabric, MemoryOfANamesakeIsNotInTheWay) {
 TEST_P(Fabric, NothingBeyondTheSegmentIsReached) {
     const auto connection = connected();
     const FabricTarget target = attached(*connection);
-    const fabric::Access::Options impatient{spin, std::chrono::seconds(1), connection->socket()};
+    const fabric::Access::Options impatient{spin, short_patience, connection->socket()};
     for (const std::uint64_t offset : {mib, mib - page_bytes / 2, std::uint64_t{0} - page_bytes}) {
         for (const bool writes : {false, true}) {
             const auto access = in_time([&] { return std::make_unique<fabric::Access>(target, impatient); });
@@ -137,7 +139,7 @@ TEST_P(Fabric, OneClientDoesNotReachAnothersSegment) {
     const FabricTarget own = attached(*one);
     const FabricTarget others = attached(*other);
     EXPECT_NE(own.key, others.key);
-    const fabric::Access::Options options{spin, std::chrono::seconds(2), one->socket()};
+    const fabric::Access::Options options{spin, short_patience, one->socket()};
     FabricTarget mixed = own;  // its own endpoint with the other's key
     mixed.key = others.key;
     EXPECT_THROW(fabric::Access(mixed, options), std::system_error);
@@ -154,7 +156,7 @@ TEST_P(Fabric, ASegmentIsNotReachedAfterItsClientHasGone) {
     }
     const auto later = connected();
     static_cast<void>(attached(*later));
-    const fabric::Access::Options options{spin, std::chrono::seconds(2), later->socket()};
+    const fabric::Access::Options options{spin, short_patience, later->socket()};
     bool reached = true;
     for (int tries = 0; reached && tries < 200; ++tries) {
         try {
@@ -181,7 +183,7 @@ TEST_P(Fabric, AServerThatIsKilledIsLost) {
 
 TEST_P(Fabric, AServerThatStopsIsLostAfterThePatience) {
     Attachment impatient = wanted();
-    impatient.patience = std::chrono::seconds(3);
+    impatient.patience = short_patience;
     const auto home = in_time([&] { return attach(impatient); });
     ::kill(only_server.process, SIGSTOP);
     ASSERT_EQ(::waitpid(only_server.process, nullptr, WUNTRACED), only_server.process);

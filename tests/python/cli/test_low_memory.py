@@ -65,9 +65,13 @@ SWEEP = ("sweep", str(FIGURE), "--workers", "1", "--out", "{new}")
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 @pytest.mark.parametrize(
     ("arguments", "most"),
-    [(words, most) for words in (("simulate", str(SERVO), "--root", "{new}"), SWEEP) for most in (1, 2, 3)]
-    # With more than one it compiles for some time before it lacks another.
-    + [pytest.param(COMPILE, most, marks=pytest.mark.slow if most > 1 else ()) for most in (1, 2, 3)],
+    [(("simulate", str(SERVO), "--root", "{new}"), most) for most in (1, 2, 3)]
+    # With more than one these compute and compile for some time before they lack another.
+    + [
+        pytest.param(words, most, marks=pytest.mark.slow if most > 1 else ())
+        for words in (SWEEP, COMPILE)
+        for most in (1, 2, 3)
+    ],
 )
 def test_few_processes_and_threads(tmp_path: Path, arguments: tuple[str, ...], most: int) -> None:
     """The library of linear algebra interrupts a process that gets no threads."""
