@@ -8,7 +8,9 @@ preset=${1:?usage: build-preset.sh PRESET [TARGET...]}
 targets=("${@:2}")
 mkdir -p build
 log=build/build-$preset.log
-if ! { cmake --preset "$preset" && cmake --build --preset "$preset" ${targets:+--target "${targets[@]}"}; } > "$log" 2>&1; then
+# ninja's own choice is two more than there are processors: Python tests beside it would stand back, and then be alone.
+build=(cmake --build --preset "$preset" --parallel "$(nproc)" ${targets:+--target "${targets[@]}"})
+if ! { cmake --preset "$preset" && "${build[@]}"; } > "$log" 2>&1; then
     # Each failing step, not the hundreds of lines of those beside it.
     grep -n -A 30 -E '^FAILED:|error:|CMake Error' "$log" | head -n 120 || true
     tail -n 20 "$log"

@@ -234,7 +234,9 @@ def tested(preset: str, label: str | None = None) -> Stage:
 def python(tier: str) -> Stage:
     """The Python tests of a tier, side by side but for those of real time (conftest.py)."""
     result = LOGS / "test-python.xml"
-    command = [str(PYTHON), "-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
+    # One more than there are processors: whoever wants the machine alone waits, and boards wait, too.
+    processes = (os.cpu_count() or 1) + 1
+    command = [str(PYTHON), "-m", "pytest", "-q", "-n", str(processes), "--dist", "loadfile"]
     command += ["--no-loadscope-reorder", "--tier", tier, "--durations=15", f"--junitxml={result}"]
     environment = {"CONSORT_COSTS": str(costs.found(tier))}
     if tier == "slow":
