@@ -174,7 +174,7 @@ def test_a_core_with_too_much_to_do_skips_releases_and_says_so(tmp_path: Path, r
     # That it missed, or that a machine that disturbs one job of such a backlog disturbed them all.
     assert any(reason.startswith("much: ") for reason in found.verdict.reasons)
     ended = consort("run", description, "--stand-ins", "--only", "local-off", "--ordinary", "-v")
-    assert ended.returncode == 1 and "∞" in ended.stdout
+    assert ended.returncode in (1, 4) and "∞" in ended.stdout
     # A record without a finite maximum can be read back, shown and compared.
     (recorded,) = runs.iterdir()
     assert not open_run(recorded).held
