@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import faulthandler
-import fcntl
 import hashlib
 import os
 import signal
@@ -18,7 +17,7 @@ import costs
 import pytest
 import stacks
 from by_files import pytest_xdist_make_scheduler  # noqa: F401
-from effort import PATIENCE, THOROUGH, Time, examples
+from effort import PATIENCE, REALTIME, THOROUGH, Time, examples, lock
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent
@@ -169,10 +168,11 @@ class Hang:
         used = [self._cpu_s()]
         while not self.over.wait(HANGS_S / 3):
             if Time.waits:
-                begun, used = time.monotonic(), []
+                begun, used = time.monotonic(), [self._cpu_s()]
+                continue
             used.append(self._cpu_s())
             took = time.monotonic() - begun
-            stands = len(used) > 1 and used[-1] - used[-2] < 1.0
+            stands = used[-1] - used[-2] < 1.0
             if took >= HANGS_S and (stands or used[-1] - used[0] > MOST_CPU_S):
                 break
         else:
@@ -188,21 +188,10 @@ class Hang:
             os._exit(70)
 
 
-def lock(name: str, exclusive: bool) -> int:
-    """A lock of the tests of this tree, alone or shared; closing the file gives it back."""
-    folder = ROOT / "build" / "tests"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    # Unlike flock's, this lock is not a child's too: what a test leaves behind keeps nobody waiting.
-    fcntl.lockf(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-    return file
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     Time.own, Time.alone = is_realtime(item), is_alone_at_once(item)
-    # Tests of real time have it alone, all others share it.
-    Time.lock = held = lock("realtime.lock", Time.alone)
+    Time.lock = held = lock(REALTIME, Time.alone)
     hang = Hang(item.nodeid)
     try:
         return (yield)

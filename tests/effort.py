@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 # tools/run_tests.py sets it; `CONSORT_THOROUGH=1 pytest FILE` tries everything of one file.
@@ -16,6 +17,9 @@ FEWEST = 20
 # Seconds after which a process is taken to hang: far longer than anything takes on a machine that is busy. No
 # test may pass or fail by how long something took. tests/CMakeLists.txt reads this line.
 PATIENCE = 300
+# The locks of this tree's tests; the one that tests of real time have alone, and all else shares.
+LOCKS = Path(__file__).parents[1] / "build" / "tests"
+REALTIME = "realtime.lock"
 # Exit statuses of a run on this machine: it held, it did not, the machine disturbed too much.
 VERDICTS = (0, 1, 4)
 
@@ -23,6 +27,15 @@ VERDICTS = (0, 1, 4)
 def examples(number: int) -> int:
     """The number of examples of a property to try: a quarter of `number` but at least 20, or all."""
     return number if THOROUGH else min(number, max(FEWEST, number // 4))
+
+
+def lock(name: str, exclusive: bool) -> int:
+    """A lock of this tree's tests, alone or shared; closing the file gives it back."""
+    LOCKS.mkdir(parents=True, exist_ok=True)
+    file = os.open(LOCKS / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Unlike flock's, this lock is not a child's too: what a test leaves behind keeps nobody waiting.
+    fcntl.lockf(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+    return file
 
 
 class Time:
@@ -34,7 +47,7 @@ class Time:
     alone = False
     # It waits for the machine, which is no hang.
     waits = False
-    # The file that all tests lock: those of real time alone, all others together.
+    # The file REALTIME, locked.
     lock = -1
 
     @classmethod
@@ -58,10 +71,11 @@ def needs_own_time() -> None:
 
 
 @contextmanager
-def own_time() -> Iterator[None]:
-    """Has the machine alone meanwhile."""
-    needs_own_time()
-    if Time.alone:
+def own_time(needed: bool = True) -> Iterator[None]:
+    """Has the machine alone meanwhile, where that is needed."""
+    if needed:
+        needs_own_time()
+    if Time.alone or not needed:
         yield
         return
     Time.take()

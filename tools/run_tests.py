@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fcntl
 import itertools
 import json
 import os
@@ -28,8 +27,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 import costs  # noqa: E402
+import effort  # noqa: E402
 import stacks  # noqa: E402
-from effort import PATIENCE  # noqa: E402
 
 PYTHON = ROOT / ".venv" / "bin" / "python"
 LOGS = ROOT / "build" / "tests"
@@ -37,9 +36,8 @@ TIMES = ROOT / "build" / "test-times.json"
 SAMPLE = ROOT / "tests" / "sample"
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
 PASSED = LOGS / "passed.json"
-LOCK = LOGS / "realtime.lock"
 # CTest ends a test that hangs after PATIENCE; its stacks are taken before.
-HANGS_AFTER_S = PATIENCE - 20
+HANGS_AFTER_S = effort.PATIENCE - 20
 SETUP_TRIES = 3
 # How often `make test-slow` runs the tests of real time beside each load, and how often in one stage.
 REPEATED = 30
@@ -93,25 +91,25 @@ class Ended:
 
 
 class Disturbing:
-    """Held while a stage disturbs: tests of real time wait for the lock that conftest.py takes alone."""
+    """Held while a stage disturbs: tests of real time wait until none does."""
 
     def __init__(self) -> None:
-        self._file = LOCK.open("a+")
         self._mutex = threading.Lock()
         self._stages = 0
+        self._held = -1
 
     def __enter__(self) -> None:
         with self._mutex:
             # A process has such a lock once, however often it takes it.
             if self._stages == 0:
-                fcntl.lockf(self._file, fcntl.LOCK_SH)
+                self._held = effort.lock(effort.REALTIME, exclusive=False)
             self._stages += 1
 
     def __exit__(self, *_: object) -> None:
         with self._mutex:
             self._stages -= 1
             if self._stages == 0:
-                fcntl.lockf(self._file, fcntl.LOCK_UN)
+                os.close(self._held)
 
 
 def run(stage: Stage) -> Ended:

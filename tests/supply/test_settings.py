@@ -30,7 +30,6 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     for name, value in {
         "ROOT": tmp_path,
         "LOGS": tmp_path / "logs",
-        "LOCK": tmp_path / "lock",
         "TIMES": tmp_path / "times.json",
         "SAMPLE": tmp_path / "sample",
         "PASSED": tmp_path / "passed.json",
@@ -41,6 +40,7 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         monkeypatch.setattr(run_tests, name, value)
     monkeypatch.setattr(costs, "found", lambda _: tmp_path / "costs.json")
     monkeypatch.setattr(costs, "LIST", tmp_path / "costly.txt")
+    monkeypatch.setattr(effort, "LOCKS", tmp_path)
     monkeypatch.setattr(sys, "argv", ["run_tests.py", "slow"])
     return run_tests
 
@@ -187,7 +187,8 @@ def test_what_is_tested_is_built_before(runner: ModuleType, tier: str) -> None:
 
 def test_no_test_of_real_time_runs_while_a_stage_disturbs(runner: ModuleType, tmp_path: Path) -> None:
     """Two stages share the lock; it is given back when the last of them ends."""
-    assert others_run(runner.LOCK, fcntl.LOCK_EX)
+    file = tmp_path / effort.REALTIME
+    assert others_run(file, fcntl.LOCK_EX)
     begun, ends = tmp_path / "begun", tmp_path / "ends"
     waits = f"touch {begun}; until test -e {ends}; do sleep 0.01; done"
     runner.LOGS.mkdir()
@@ -197,10 +198,10 @@ def test_no_test_of_real_time_runs_while_a_stage_disturbs(runner: ModuleType, tm
     ended = runner.run_lanes([[long, none], [short]])
     assert next(ended)[0] is short
     effort.wait_for("the long one begins", begun.exists)
-    assert not others_run(runner.LOCK, fcntl.LOCK_EX) and others_run(runner.LOCK, fcntl.LOCK_SH)
+    assert not others_run(file, fcntl.LOCK_EX) and others_run(file, fcntl.LOCK_SH)
     ends.touch()
     assert [stage.name for stage, _, _ in ended] == ["long", "none"]
-    assert others_run(runner.LOCK, fcntl.LOCK_EX)
+    assert others_run(file, fcntl.LOCK_EX)
 
 
 def test_a_test_of_real_time_lets_others_run_while_it_compiles(

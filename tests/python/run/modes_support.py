@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from bisect import bisect_right
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -301,7 +300,7 @@ def ran_modes(file: Path, into: str = "kept", key: str = "offloaded-off", **opti
         prepared = prepare(system, silent, wanted)
     scratch = Path(tempfile.mkdtemp(prefix=into, dir=file.parent))
     with RunWriter("test", "application", file.parent / "runs") as writer:
-        with own_time() if wanted.target == "linux" else nullcontext():
+        with own_time(wanted.target == "linux"):
             record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)  # type: ignore[arg-type]
         run = writer.finish()
     raw = RawRun.load(scratch / "raw")

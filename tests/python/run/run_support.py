@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,7 +106,7 @@ def consort(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]
     """Runs the command to its end."""
     command = [str(CONSORT), *map(str, arguments)]
     runs_here = arguments[0] == "run" and "--for" not in arguments
-    with own_time() if runs_here and Time.own else nullcontext():
+    with own_time(runs_here and Time.own):
         ended = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, **options)
     # A run that was refused took no time of the machine.
     if runs_here and ended.returncode not in (2, 3):
@@ -189,7 +188,7 @@ def ran(description: Path, key: Any = None, **options: Any) -> Ran:
     scratch = Path(tempfile.mkdtemp(prefix="raw-", dir=description.parent))
     with RunWriter("test", "application", description.parent / "runs") as writer:
         writer.add_description(system.file)
-        with own_time() if wanted.target == "linux" else nullcontext():
+        with own_time(wanted.target == "linux"):
             recorded = record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)
         run = writer.finish()
     assert len(recorded) == 1, "the machine has a CPU for each core, or times are stretched"
