@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -17,6 +18,15 @@
 #include "temporary.hpp"
 
 namespace {
+
+// A program of this build.
+std::string program_of_build(const char* name) {
+    const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    return (here / CONSORT_PROGRAMS / name).lexically_normal();
+}
+
+const std::string interference_program = program_of_build("consort-interference");
+const std::string probe_program = program_of_build("consort-probe");
 
 pid_t start(const std::vector<std::string>& words) {
     std::vector<char*> arguments;
@@ -62,7 +72,7 @@ json::Value manifest(const std::filesystem::path& folder) {
 
 TEST(Interference, RecordsWhatItMoved) {
     const Temporary raw;
-    ASSERT_EQ(status_of(start({CONSORT_INTERFERENCE, "--stream", "--loopback-copy", "--stream-mib", "1",
+    ASSERT_EQ(status_of(start({interference_program, "--stream", "--loopback-copy", "--stream-mib", "1",
                                "--file-mib", "1", "--seconds", "0.3", "--raw", raw.path})),
               0);
     const json::Value record = manifest(raw.path);
@@ -90,7 +100,7 @@ TEST(Interference, RecordsWhatItMoved) {
 TEST(Interference, EndsOnSigtermWithACompleteRecord) {
     const Temporary raw;
     const pid_t pid =
-        start({CONSORT_INTERFERENCE, "--stream", "--stream-mib", "1", "--seconds", "60", "--raw", raw.path});
+        start({interference_program, "--stream", "--stream-mib", "1", "--seconds", "60", "--raw", raw.path});
     ASSERT_GT(pid, 0);
     ASSERT_TRUE(blocks(pid, SIGTERM));
     ::kill(pid, SIGTERM);
@@ -99,18 +109,18 @@ TEST(Interference, EndsOnSigtermWithACompleteRecord) {
 }
 
 TEST(Interference, ExitStatuses) {
-    EXPECT_EQ(status_of(start({CONSORT_INTERFERENCE})), 2);
-    EXPECT_EQ(status_of(start({CONSORT_INTERFERENCE, "--stream", "--cpus", "x"})), 2);
-    EXPECT_EQ(status_of(start({CONSORT_INTERFERENCE, "--stream", "--seconds", "-1"})), 2);
-    EXPECT_EQ(status_of(start({CONSORT_INTERFERENCE, "--stream", "--raw", "/absent"})), 2);
-    EXPECT_EQ(status_of(start({CONSORT_INTERFERENCE, "--loopback-copy", "--scratch", "/absent"})), 3);
-    EXPECT_EQ(status_of(start({CONSORT_INTERFERENCE, "--help"})), 0);
+    EXPECT_EQ(status_of(start({interference_program})), 2);
+    EXPECT_EQ(status_of(start({interference_program, "--stream", "--cpus", "x"})), 2);
+    EXPECT_EQ(status_of(start({interference_program, "--stream", "--seconds", "-1"})), 2);
+    EXPECT_EQ(status_of(start({interference_program, "--stream", "--raw", "/absent"})), 2);
+    EXPECT_EQ(status_of(start({interference_program, "--loopback-copy", "--scratch", "/absent"})), 3);
+    EXPECT_EQ(status_of(start({interference_program, "--help"})), 0);
 }
 
 namespace {
 
 json::Value probe(const std::string& arguments) {
-    FILE* output = ::popen((CONSORT_PROBE " " + arguments).c_str(), "r");
+    FILE* output = ::popen((probe_program + " " + arguments).c_str(), "r");
     if (output == nullptr) {
         return {};
     }
@@ -202,9 +212,9 @@ TEST(Probe, SwitchNeedsFifo) {
 }
 
 TEST(Probe, ExitStatuses) {
-    EXPECT_EQ(status_of(start({CONSORT_PROBE, "--measure", "nothing"})), 2);
-    EXPECT_EQ(status_of(start({CONSORT_PROBE, "--measure", ""})), 2);
-    EXPECT_EQ(status_of(start({CONSORT_PROBE, "--cpus", "60000"})), 2);
-    EXPECT_EQ(status_of(start({CONSORT_PROBE, "--samples", "0"})), 2);
-    EXPECT_EQ(status_of(start({CONSORT_PROBE, "--help"})), 0);
+    EXPECT_EQ(status_of(start({probe_program, "--measure", "nothing"})), 2);
+    EXPECT_EQ(status_of(start({probe_program, "--measure", ""})), 2);
+    EXPECT_EQ(status_of(start({probe_program, "--cpus", "60000"})), 2);
+    EXPECT_EQ(status_of(start({probe_program, "--samples", "0"})), 2);
+    EXPECT_EQ(status_of(start({probe_program, "--help"})), 0);
 }

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -109,3 +111,15 @@ def test_a_unity_file_counts_in_another_clone(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
     assert compiled_in(tmp_path / "one" / "a clone") == {"hits": 0, "misses": 1}
     assert compiled_in(tmp_path / "two" / "another") == {"hits": 1, "misses": 1}
+
+
+def test_no_definition_has_a_path_of_the_clone(tmp_path: Path) -> None:
+    """Such a unit would be compiled anew in each clone."""
+    for preset in ("gcc", "asan"):
+        into = ["-B", str(tmp_path / preset)]
+        subprocess.run(["cmake", "--preset", preset, *into], cwd=ROOT, check=True, capture_output=True)
+        commands = json.loads((tmp_path / preset / "compile_commands.json").read_text(encoding="utf-8"))
+        assert commands
+        for each in commands:
+            defined = [word for word in shlex.split(each["command"]) if word.startswith("-D")]
+            assert not [word for word in defined if str(ROOT) in word or str(tmp_path) in word], each["file"]
