@@ -26,7 +26,7 @@ from consort.run import Options, prepare
 from consort.run.options import CoreFault, JobFault
 from effort import wait_for
 from modes_support import RanModes, described, ran_modes, value_of
-from run_support import beside_time, consort, processes, silent
+from run_support import SKIPPED, beside_time, consort, processes, silent
 
 pytestmark = pytest.mark.realtime(when="run")
 
@@ -90,8 +90,9 @@ def went_on(found: RanModes, task: str, died: int, goes_on: int, in_first_job: b
     assert death.noticed < there["start"][there["start"] > 0].min()
     assert (here["start"] <= death.noticed).all()
     assert list(given.values()) == value_of(len(given))
-    # Only the job that was under way has no number any more.
-    assert len(set(range(max(given) + 1)) - set(given)) <= 1
+    # Only the job that was under way has no number any more, and those that a busy machine left no time for.
+    skipped = set(mine["seq"][(mine["status"] & SKIPPED) != 0].tolist())
+    assert len(set(range(max(given) + 1)) - set(given) - skipped) <= 1
 
 
 def fail_overs(found: RanModes) -> list[list[Any]]:
