@@ -47,6 +47,11 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], Held]] = {
         ("timer_lateness", "context_switch"),
         UNDECIDED,
     ),
+    "held to the last picosecond where both cost nothing": (
+        {"tasks": {"a": SHORT | {"deadline": "1ms"}, "b": SHORT}},
+        ("timer_lateness", "context_switch"),
+        UNDECIDED,
+    ),
     "late with any timer": ({"tasks": {"a": LONG, "b": LONG}}, ("timer_lateness",), NOT_HELD),
     "late, and another core lacks": (
         {"tasks": {"a": LONG, "b": LONG, "c": SHORT | {"on": "d-0"}}},
