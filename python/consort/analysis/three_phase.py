@@ -34,6 +34,7 @@ _COMMON = (
     "the tasks of the core that are more urgent meet their deadlines, and so did the task's earlier jobs",
 )
 _FIRST_LATE = "its first late job may take up to {}, longer than the period: those after it longer still"
+_FAR_LATE = "its first late job takes more than {}: no bound above {} deadlines is searched for"
 _OVERRUN = "tasks below may then be late too, and two jobs of one of them in flight: that is allowed for"
 _ARBITRATION = {
     "corrected": "TDMA of the DMA: one load or unload in each own slot, which is charged whole",
@@ -122,9 +123,11 @@ def bound_core(
             notes = ("unsound: for comparison only (the documentation has four counterexamples)",)
         response = None if raw["response"] is None else raw["response"] * tick
         explanation = _explain(tasks, index, raw, tick)
-        if response is not None and response > task.period and method != "literal":
-            # The proof wants a job to be done before the next one of its task comes. Why there is no bound
-            # comes first: it is the cause that a verdict names.
+        # Why there is no bound comes first: it is the cause that a verdict names.
+        if response is None:
+            notes = (_FAR_LATE.format(in_words(task.deadline * limit_factor), limit_factor), *notes)
+        elif response > task.period and method != "literal":
+            # The proof wants a job to be done before the next one of its task comes.
             notes = (_FIRST_LATE.format(in_words(response)), *notes)
             response = None
         results.append(Bound(response=response, explanation=explanation, notes=notes, **common))  # type: ignore[arg-type]

@@ -349,6 +349,14 @@ class TestPython:
         assert found[0].response is None and found[0].slack is None and "up to 17ms" in found[0].notes[0]
         assert found[1].response is None and "late" in found[1].notes[0]
 
+    def test_why_a_task_that_is_far_too_late_has_no_bound_comes_first(self):
+        ms = self.MS
+        found = bound_core([UniTask("late", ms, 2 * ms, 2 * ms), *self.core()], DmaShare.equal(20 * ms, 2))
+        assert found[0].response is None
+        assert found[0].notes[0] == (
+            "its first late job takes more than 32ms: no bound above 16 deadlines is searched for"
+        )
+
     def test_printed_bound_says_that_it_is_unsound(self):
         assert "unsound" in bound_core(self.core(), DmaShare.equal(self.MS, 2), method="literal")[0].notes[0]
 
