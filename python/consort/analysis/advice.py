@@ -29,6 +29,12 @@ SECONDS = 10.0
 _HALVINGS = 12
 
 
+NONE_FOUND = (
+    "none of the changes that were tried makes it hold: of one priority, core, execution time, slot or policy"
+    " of its own, or the core or execution time of one task beside it"
+)
+
+
 @dataclass(frozen=True)
 class Change:
     """A single change after which the bound holds, and none that held before fails."""
@@ -56,8 +62,8 @@ class Advice:
             lines.append(f"  {change.kind}: {change.text}{rest}")
         if not self.complete:
             lines.append("  not every change was tried in the time allowed (--advice-time)")
-        elif not self.changes:
-            lines.append("  no single change of priority, core, execution time, slot or policy makes it hold")
+        elif not self.changes and not self.bound.missing:
+            lines.append(f"  {NONE_FOUND}")
         return lines
 
 
@@ -141,12 +147,17 @@ class _Search:
                 yield from attempts(other)
 
     def beside(self) -> list[str]:
-        """The other tasks on the cores of `tasks()`."""
+        """The other tasks on the cores and at the workers of `tasks()`."""
         own = self.tasks()
-        places = {self.system.tasks[name].released_by for name in own}
+        places = {place for name in own for place in self.places(name)}
         return [
-            name for name, task in self.system.tasks.items() if task.released_by in places and name not in own
+            name for name in self.system.tasks if name not in own and not places.isdisjoint(self.places(name))
         ]
+
+    def places(self, task: str) -> set[str]:
+        """The core that releases a task, and the one that computes it."""
+        described = self.system.tasks[task]
+        return {described.released_by, described.on}
 
     def attempt(self, data: dict[str, Any]) -> bool | None:
         """None if the bound still fails after the change; else true if every bound holds."""

@@ -93,6 +93,64 @@ def test_a_chain_is_mended_through_its_tasks() -> None:
     assert kinds(advice)["priority"] == "make read more urgent than heavy"
 
 
+def test_a_figure_that_nobody_gave_is_mended_by_no_change() -> None:
+    platform = platform_from_data(
+        {
+            "consort": 1,
+            "name": "board",
+            "processors": {"m4": {"isa": "armv7e-m"}},
+            "cores": {"m4": {"processor": "m4", "count": 1}},
+            "memories": {},
+        }
+    )
+    tasks = {"a": {"period": "10us", "wcet": "3us", "on": "m4-0"}}
+    (advice,) = advise(
+        system_from_data({"consort": 1, "platform": "board", "tasks": tasks}, platform=platform)
+    )
+    assert advice.lines() == [advice.bound.verdict()]
+
+
+def test_a_task_of_another_master_at_the_same_worker_is_tried() -> None:
+    free_of_cost = {"value": "0ns", "assumed": "a test"}
+    away = {
+        "period": "40ms",
+        "execution": "offloaded",
+        "on": "m4-0",
+        "dispatch": {"send": "100us", "receive": "100us"},
+    }
+    platform = platform_from_data(
+        {
+            "consort": 1,
+            "name": "board",
+            "processors": {"m4": {"isa": "armv7e-m"}},
+            "cores": {"m4": {"processor": "m4", "count": 3, **free.NO_SWITCH}},
+            "memories": {
+                "m": {
+                    "kind": "sram",
+                    "size": "1MiB",
+                    "access": {"base": free_of_cost, "per_byte": free_of_cost},
+                    "assumed": "a test",
+                }
+            },
+        }
+    )
+    tasks = {
+        "a": {**away, "deadline": "6ms", "wcet": "1ms", "master": "m4-1"},
+        "b": {**away, "wcet": "10ms", "master": "m4-2"},
+    }
+    data = {
+        "consort": 1,
+        "platform": "board",
+        "tasks": tasks,
+        "channels": {
+            f"{name}.{end}": {"memory": "m", "size": "8B"} for name in tasks for end in ("in", "out")
+        },
+    }
+    (advice,) = advise(system_from_data(data, platform=platform))
+    assert advice.bound.task == "a" and advice.changes, "b executes for less"
+    assert any("execution time of b" in change.text and change.mends_all for change in advice.changes)
+
+
 def test_a_change_that_is_refused_when_it_is_planned_is_not_named() -> None:
     """One engine has one arbitration: it cannot be changed for one core alone."""
     code = {"footprint": {"code": "64KiB", "data": "1KiB"}}
