@@ -119,8 +119,23 @@ std::vector<std::string> providers() {
     return names;
 }
 
-// The provider shm names its memory by the process, and a process that is killed leaves it: the next one of
-// that number would be refused. Before its first endpoint a process has none of its own.
+// The provider shm names its memory by the process.
+void remove_memory_of_this_number() {
+    const std::string own = std::to_string(::getpid()) + ":";
+    std::error_code failed;
+    // Nothing may be thrown where a program ends.
+    std::filesystem::directory_iterator each("/dev/shm", failed);
+    for (; !failed && each != std::filesystem::directory_iterator(); each.increment(failed)) {
+        if (each->path().filename().string().starts_with(own)) {
+            std::error_code removed_already;
+            std::filesystem::remove(each->path(), removed_already);
+        }
+    }
+}
+
+// A process that is killed leaves its memory: the next one of that number would be refused. Before its first
+// endpoint a process has none of its own. One that ends with endpoints open, as a program does whose memory
+// is paged, would leave it too; whoever has it mapped keeps it.
 void remove_what_a_namesake_left() {
     static std::mutex mutex;
     static pid_t looked = 0;
@@ -128,14 +143,11 @@ void remove_what_a_namesake_left() {
     if (looked == ::getpid()) {
         return;
     }
-    looked = ::getpid();
-    const std::string own = std::to_string(looked) + ":";
-    std::error_code failed;
-    for (const auto& each : std::filesystem::directory_iterator("/dev/shm", failed)) {
-        if (each.path().filename().string().starts_with(own)) {
-            std::filesystem::remove(each.path(), failed);
-        }
+    if (looked == 0) {
+        std::atexit(remove_memory_of_this_number);
     }
+    looked = ::getpid();
+    remove_memory_of_this_number();
 }
 
 }  // namespace

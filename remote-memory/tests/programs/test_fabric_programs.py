@@ -27,6 +27,7 @@ for at in range(0, len(block), 4096):
 if "VICTIM" in os.environ:
     os.kill(int(os.environ["VICTIM"]), signal.SIGKILL)
 assert all(block[at] == (at >> 12) & 255 for at in range(0, len(block), 4096))
+print(os.getpid())
 """
 
 
@@ -86,6 +87,7 @@ def test_a_program_with_twice_its_allowance(server: Server, provider: str, fault
     done = server.run(f",fabric={provider}", "--faults", faults, "--report", str(report))
     assert done.returncode == 0, done.stderr
     assert '"stored": 0' not in report.read_text()
+    assert not list(Path("/dev/shm").glob(f"{int(done.stdout)}:*")), "the memory of a provider stays behind"
 
 
 @pytest.mark.parametrize("provider", ["tcp", "shm"])
