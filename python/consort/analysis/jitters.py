@@ -44,8 +44,10 @@ def settled(plan: Plan, bounds_of: Callable[[Plan], Iterable[Bound]]) -> Plan:
         if ends:
             while_ = f", while jitter still grows: {', '.join(before)}" if before else ""
             for name in ends:
-                why = f"{arrived[name].why}{while_}"
-                states[name] = AutoJitter(why=why, missing=_lacking(plan, bounds, name))
+                missing, cause = _cause(plan, bounds, name)
+                # Later ones end for want of the first one's number, and so would the cause say.
+                why = f"{arrived[name].why}{cause if first else ''}{while_}"
+                states[name] = AutoJitter(why=why, missing=missing)
         elif not grew:
             break
         elif rounds > MOST_ROUNDS:
@@ -69,13 +71,18 @@ def _with(plan: Plan, numbers: Mapping[str, int], states: Mapping[str, AutoJitte
     return replace(plan, tasks={**plan.tasks, **changed})
 
 
-def _lacking(plan: Plan, bounds: Mapping[str, Bound], task: str) -> tuple[str, ...]:
-    """The figures for want of which a task has no bound whose blocks lead to this one."""
+def _cause(plan: Plan, bounds: Mapping[str, Bound], task: str) -> tuple[tuple[str, ...], str]:
+    """Why tasks whose blocks lead to this one have no bound: the figures that one lacks, or words of the next
+    one."""
+    words = ""
     while (channel := releasing(plan, task)) is not None:
         task = channel.writer
-        if bounds[task].missing:
-            return bounds[task].missing
-    return ()
+        bound = bounds[task]
+        if bound.missing:
+            return bound.missing, ""
+        if not words and bound.response is None:
+            words = "".join(f": {note}" for note in bound.notes[:1])
+    return (), words
 
 
 def without_number(plan: Plan) -> dict[str, str]:

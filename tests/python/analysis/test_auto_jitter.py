@@ -164,6 +164,12 @@ def test_blocks_that_nothing_bounds_give_no_number_and_say_why():
     assert notes_of(rare, "filter").endswith("has no bound: sense has no response time that is guaranteed")
 
 
+def test_too_much_work_of_a_core_is_named_and_not_hidden_behind_the_numbers_that_lack():
+    system = chain(sense={"wcet": 60}, act={"wcet": 45})
+    for task in ("sense", "filter", "act"):
+        assert "ask for 105 % of the core" in notes_of(system, task)
+
+
 def test_without_a_figure_nobody_knows():
     system = chain()
     made = plan(system, "analysis")
