@@ -76,7 +76,7 @@ def test_no_time_for_advice_is_said(tmp_path: Path) -> None:
     file = description(tmp_path, 3)
     done = consort("analyze", "-v", "--advice-time", "0", file)
     assert done.returncode == 1 and "not every change was tried" in done.stdout
-    assert NONE_FOUND not in done.stdout
+    assert NONE_FOUND.partition(":")[0] not in done.stdout
     (advice,) = json.loads(consort("analyze", "--advice-time", "0", "--json", file).stdout)["advice"]
     assert advice["complete"] is False and advice["changes"] == []
     assert json.loads(consort("analyze", "--no-advice", "--json", file).stdout)["advice"] == []
