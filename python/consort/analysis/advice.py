@@ -27,8 +27,6 @@ _UNUSED_CORES = 1
 SECONDS = 10.0
 # Halvings in the search for an execution time: to a four-thousandth.
 _HALVINGS = 12
-
-
 NONE_FOUND = (
     "none of the changes that were tried makes it hold: of one priority, core, execution time, slot or policy"
     " of its own, or the core or execution time of one task beside it"

@@ -45,7 +45,7 @@ def settled(plan: Plan, bounds_of: Callable[[Plan], Iterable[Bound]]) -> Plan:
             while_ = f", while jitter still grows: {', '.join(before)}" if before else ""
             for name in ends:
                 missing, cause = _cause(plan, bounds, name)
-                # Later ones end for want of the first one's number, and so would the cause say.
+                # The cause of a later one says only that an earlier one has no number.
                 why = f"{arrived[name].why}{cause if first else ''}{while_}"
                 states[name] = AutoJitter(why=why, missing=missing)
         elif not grew:
@@ -80,8 +80,8 @@ def _cause(plan: Plan, bounds: Mapping[str, Bound], task: str) -> tuple[tuple[st
         bound = bounds[task]
         if bound.missing:
             return bound.missing, ""
-        if not words and bound.response is None:
-            words = "".join(f": {note}" for note in bound.notes[:1])
+        if not words and bound.response is None and bound.notes:
+            words = f": {bound.notes[0]}"
     return (), words
 
 

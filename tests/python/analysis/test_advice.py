@@ -10,21 +10,28 @@ import free
 import pytest
 from consort.analysis.advice import Advice, advise
 from consort.analysis.system import analyze_system
-from consort.model import System, platform_from_data, system_from_data
-
-PLATFORM = platform_from_data(
-    {
-        "consort": 1,
-        "name": "board",
-        "processors": {"m4": {"isa": "armv7e-m"}},
-        "cores": {"m4": {"processor": "m4", "count": 2, **free.NO_SWITCH}},
-        "memories": {},
-    }
-)
+from consort.model import Platform, System, platform_from_data, system_from_data
 
 
-def describe(**parts: Any) -> System:
-    return system_from_data({"consort": 1, "platform": "board", **parts}, platform=PLATFORM)
+def board(count: int, core: dict[str, Any], **parts: Any) -> Platform:
+    """A platform of so many cores."""
+    return platform_from_data(
+        {
+            "consort": 1,
+            "name": "board",
+            "processors": {"m4": {"isa": "armv7e-m"}},
+            "cores": {"m4": {"processor": "m4", "count": count, **core}},
+            "memories": {},
+            **parts,
+        }
+    )
+
+
+PLATFORM = board(2, free.NO_SWITCH)
+
+
+def describe(platform: Platform = PLATFORM, **parts: Any) -> System:
+    return system_from_data({"consort": 1, "platform": "board", **parts}, platform=platform)
 
 
 def kinds(advice: Advice) -> dict[str, str]:
@@ -94,59 +101,24 @@ def test_a_chain_is_mended_through_its_tasks() -> None:
 
 
 def test_a_figure_that_nobody_gave_is_mended_by_no_change() -> None:
-    platform = platform_from_data(
-        {
-            "consort": 1,
-            "name": "board",
-            "processors": {"m4": {"isa": "armv7e-m"}},
-            "cores": {"m4": {"processor": "m4", "count": 1}},
-            "memories": {},
-        }
-    )
     tasks = {"a": {"period": "10us", "wcet": "3us", "on": "m4-0"}}
-    (advice,) = advise(
-        system_from_data({"consort": 1, "platform": "board", "tasks": tasks}, platform=platform)
-    )
+    (advice,) = advise(describe(board(1, {}), tasks=tasks))
     assert advice.lines() == [advice.bound.verdict()]
 
 
 def test_a_task_of_another_master_at_the_same_worker_is_tried() -> None:
-    free_of_cost = {"value": "0ns", "assumed": "a test"}
     away = {
         "period": "40ms",
         "execution": "offloaded",
         "on": "m4-0",
         "dispatch": {"send": "100us", "receive": "100us"},
     }
-    platform = platform_from_data(
-        {
-            "consort": 1,
-            "name": "board",
-            "processors": {"m4": {"isa": "armv7e-m"}},
-            "cores": {"m4": {"processor": "m4", "count": 3, **free.NO_SWITCH}},
-            "memories": {
-                "m": {
-                    "kind": "sram",
-                    "size": "1MiB",
-                    "access": {"base": free_of_cost, "per_byte": free_of_cost},
-                    "assumed": "a test",
-                }
-            },
-        }
-    )
     tasks = {
         "a": {**away, "deadline": "6ms", "wcet": "1ms", "master": "m4-1"},
         "b": {**away, "wcet": "10ms", "master": "m4-2"},
     }
-    data = {
-        "consort": 1,
-        "platform": "board",
-        "tasks": tasks,
-        "channels": {
-            f"{name}.{end}": {"memory": "m", "size": "8B"} for name in tasks for end in ("in", "out")
-        },
-    }
-    (advice,) = advise(system_from_data(data, platform=platform))
+    platform = board(3, free.NO_SWITCH, memories={"free": free.MEMORY})
+    (advice,) = advise(describe(platform, tasks=tasks, channels=free.channels(tasks)))
     assert advice.bound.task == "a" and advice.changes, "b executes for less"
     assert any("execution time of b" in change.text and change.mends_all for change in advice.changes)
 
@@ -157,20 +129,12 @@ def test_a_change_that_is_refused_when_it_is_planned_is_not_named() -> None:
     task = {"period": "10ms", "wcet": "10us", "execution": "three-phase"}
     tasks = {"a": {**task, "on": "m4-0"}, "b": {**task, **code, "on": "m4-1"}}
     scheduling = {"m4": {"policy": "three-phase", "slot": "100us"}}
-    platform = platform_from_data(
-        {
-            "consort": 1,
-            "name": "board",
-            "processors": {"m4": {"isa": "armv7e-m"}},
-            "cores": {
-                "m4": {"processor": "m4", "count": 2, "scratchpad": {"size": "256KiB"}, **free.NO_SWITCH}
-            },
-            "memories": {},
-            "dmas": {"d": {"rate": "1GB/s", "setup": "1us", "assumed": "a test"}},
-        }
+    platform = board(
+        2,
+        {"scratchpad": {"size": "256KiB"}, **free.NO_SWITCH},
+        dmas={"d": {"rate": "1GB/s", "setup": "1us", "assumed": "a test"}},
     )
-    data = {"consort": 1, "platform": "board", "tasks": tasks, "scheduling": scheduling}
-    (advice,) = advise(system_from_data(data, platform=platform))
+    (advice,) = advise(describe(platform, tasks=tasks, scheduling=scheduling))
     assert advice.bound.task == "a" and "arbitration" not in kinds(advice)
 
 
