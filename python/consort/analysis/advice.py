@@ -28,8 +28,8 @@ SECONDS = 10.0
 # Halvings in the search for an execution time: to a four-thousandth.
 _HALVINGS = 12
 NONE_FOUND = (
-    "none of the changes that were tried makes it hold: of one priority, core, execution time, slot or policy"
-    " of its own, or the core or execution time of one task beside it"
+    "none of the changes that were tried makes it hold: of its priority, core, execution time or policy, of"
+    " one core's slot, of the DMA's arbitration, or of the core or execution time of one task beside it"
 )
 
 
@@ -269,23 +269,33 @@ class _Search:
             yield Change("wcet", f"{text} ({share:.3g} % less)", all_hold)
 
     def slots(self, task: str) -> Iterator[Change]:
+        """A slot that just fits the tasks of a core, and round-robin for all cores on the DMA engine."""
         described = self.system.tasks[task]
         if described.execution != "three-phase":
             return
-        core = described.on
-        for kind, key, value, text in (
-            ("slot", "slot", "auto", f"a slot on {core} that just fits its tasks (slot: auto)"),
-            ("arbitration", "arbitration", "round-robin", f"arbitration round-robin for {core}"),
-        ):
-            data = deepcopy(self.data)
-            scheduling = data.setdefault("scheduling", {})
-            own = scheduling.get(core) or scheduling.get(group_of(core)) or {"policy": "three-phase"}
-            if own.get(key) == value:
+        cores = dict.fromkeys(t.on for t in self.system.tasks.values() if t.execution == "three-phase")
+        for core in (described.on, *(other for other in cores if other != described.on)):
+            if self.system.scheduling_of(core).slot in (None, "auto"):
                 continue
-            scheduling[core] = {**own, key: value}
-            all_hold = self.attempt(data)
+            all_hold = self.attempt(self.scheduled({core: {"slot": "auto"}}))
             if all_hold is not None:
-                yield Change(kind, text, all_hold)  # type: ignore[arg-type]
+                yield Change("slot", f"a slot on {core} that just fits its tasks (slot: auto)", all_hold)
+                break
+        # The engine has one arbitration; round-robin never waits longer than for a whole round.
+        if self.system.scheduling_of(described.on).arbitration == "round-robin":
+            return
+        all_hold = self.attempt(self.scheduled({core: {"arbitration": "round-robin"} for core in cores}))
+        if all_hold is not None:
+            yield Change("arbitration", f"arbitration round-robin for {', '.join(cores)}", all_hold)
+
+    def scheduled(self, keys: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+        """The description with these keys in the scheduling of these cores."""
+        data = deepcopy(self.data)
+        scheduling = data.setdefault("scheduling", {})
+        for core, changed in keys.items():
+            own = scheduling.get(core) or scheduling.get(group_of(core)) or {}
+            scheduling[core] = {**own, **changed}
+        return data
 
     def policies(self, task: str) -> Iterator[Change]:
         described = self.system.tasks[task]
@@ -297,10 +307,7 @@ class _Search:
         for policy in ("fixed-priority-non-preemptive",) if stuck else ("edf", "fixed-priority"):
             if policy == now:
                 continue
-            data = deepcopy(self.data)
-            scheduling = data.setdefault("scheduling", {})
-            own = scheduling.get(core) or scheduling.get(group_of(core)) or {}
-            scheduling[core] = {**own, "policy": policy}
+            data = self.scheduled({core: {"policy": policy}})
             if policy == "edf":
                 # Deadlines order its jobs: a priority there would be an error.
                 for name in self.system.priorities(core):

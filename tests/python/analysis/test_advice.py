@@ -123,19 +123,51 @@ def test_a_task_of_another_master_at_the_same_worker_is_tried() -> None:
     assert any("execution time of b" in change.text and change.mends_all for change in advice.changes)
 
 
-def test_a_change_that_is_refused_when_it_is_planned_is_not_named() -> None:
-    """One engine has one arbitration: it cannot be changed for one core alone."""
-    code = {"footprint": {"code": "64KiB", "data": "1KiB"}}
-    task = {"period": "10ms", "wcet": "10us", "execution": "three-phase"}
-    tasks = {"a": {**task, "on": "m4-0"}, "b": {**task, **code, "on": "m4-1"}}
-    scheduling = {"m4": {"policy": "three-phase", "slot": "100us"}}
+def three_phase(loads: dict[tuple[str, str], str], period: str, **scheduling: Any) -> System:
+    """Tasks of 1 ms with these loads, each by its name and core; three cores share a DMA engine of 1 GB/s."""
+    tasks = {
+        name: {
+            "period": period,
+            "wcet": "1ms",
+            "execution": "three-phase",
+            "on": core,
+            "footprint": {"code": load, "data": "0B"},
+        }
+        for (name, core), load in loads.items()
+    }
     platform = board(
-        2,
-        {"scratchpad": {"size": "256KiB"}, **free.NO_SWITCH},
-        dmas={"d": {"rate": "1GB/s", "setup": "1us", "assumed": "a test"}},
+        3,
+        {"scratchpad": {"size": "2MiB"}, **free.NO_SWITCH},
+        dmas={"d": {"rate": "1GB/s", "setup": "0us", "assumed": "a test"}},
     )
-    (advice,) = advise(describe(platform, tasks=tasks, scheduling=scheduling))
-    assert advice.bound.task == "a" and "arbitration" not in kinds(advice)
+    return describe(platform, tasks=tasks, scheduling=scheduling)
+
+
+@pytest.mark.parametrize("arbitration", ["tdma", "round-robin"])
+def test_a_slot_of_another_core_on_the_dma_is_tried(arbitration: str) -> None:
+    policy = {"policy": "three-phase", "arbitration": arbitration}
+    scheduling = {"m4-0": {**policy, "slot": "auto"}, "m4-1": {**policy, "slot": "5ms"}}
+    (advice, *_) = advise(three_phase({("a", "m4-0"): "100kB", ("b", "m4-1"): "100kB"}, "10ms", **scheduling))
+    assert advice.bound.task == "a"
+    assert kinds(advice)["slot"] == "a slot on m4-1 that just fits its tasks (slot: auto)"
+
+
+def test_round_robin_is_tried_for_all_cores_on_the_dma_at_once() -> None:
+    """One engine has one arbitration."""
+    policy = {"policy": "three-phase", "slot": "auto"}
+    (advice,) = advise(three_phase({("a", "m4-0"): "100kB", ("b", "m4-1"): "1MB"}, "8ms", m4=policy))
+    assert advice.bound.task == "b"
+    assert kinds(advice)["arbitration"] == "arbitration round-robin for m4-0, m4-1"
+
+
+def test_a_change_that_is_refused_when_it_is_planned_is_not_named() -> None:
+    """One engine has one arbitration: a core that would have another one gets no task."""
+    policy = {"policy": "three-phase", "slot": "auto", "arbitration": "round-robin"}
+    for there, named in ({}, "place a on m4-2"), ({"arbitration": "tdma"}, None):
+        scheduling = {"m4-0": policy, "m4-1": policy, "m4-2": {**policy, **there}}
+        loads = {("a", "m4-0"): "100kB", ("b", "m4-0"): "100kB", ("c", "m4-1"): "100kB"}
+        (advice, *_) = advise(three_phase(loads, "2700us", **scheduling))
+        assert advice.bound.task == "a" and kinds(advice).get("core") == named
 
 
 def emulated(folder: Path, policy: str, slow: str, deadline: str) -> System:
