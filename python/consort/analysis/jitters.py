@@ -91,6 +91,6 @@ def without_number(plan: Plan) -> dict[str, str]:
     for name, task in plan.tasks.items():
         if task.auto_jitter is not None and task.auto_jitter.why:
             places = task.auto_jitter.missing
-            lacks = f" (nobody gave {', '.join(places)})" if places else ""
-            said[name] = f"'auto' has no number here: {task.auto_jitter.why}{lacks}; write a time"
+            remedy = f"give {' and '.join(places)}, or write a time" if places else "write a time"
+            said[name] = f"'auto' has no number here: {task.auto_jitter.why}; {remedy}"
     return said

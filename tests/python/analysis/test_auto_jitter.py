@@ -178,6 +178,9 @@ def test_without_a_figure_nobody_knows():
     assert held(made) is Held.UNDECIDED
     bounds = {b.task: b for b in analyze_system(made) if b.kind == "response time"}
     assert bounds["filter"].missing == bounds["act"].missing == ("tasks.sense.wcet",)
+    said = jitters.without_number(with_jitters(made))
+    assert list(said) == ["filter", "act"]
+    assert all(text.endswith("; give tasks.sense.wcet, or write a time") for text in said.values())
 
 
 def test_auto_stands_where_blocks_of_a_task_release_the_task():
