@@ -114,29 +114,52 @@ def golden_outputs(
     `BadInput` where the function gives something else, a value that its member cannot hold, or where a
     tolerance is that of no member or has the other unit.
     """
+    if dtype.names is None:
+        text = "the members of the output's type are not known; list them with CONSORT_LAYOUT"
+        raise BadInput(text, file=file, field=f"tasks.{task}.golden")
     _check_tolerances(file, task, golden, dtype)
     arguments = dict(golden.arguments)
     function = load_function(file, golden.function)
-    if "cache" in inspect.signature(function).parameters:
+    if _takes_cache(function):
         cache.mkdir(parents=True, exist_ok=True)
         arguments["cache"] = cache  # type: ignore[assignment]
     result = call(file, golden.function, inputs, **arguments)
-    expected = _array(file, golden.function, result["expected"] if isinstance(result, Mapping) else result)
-    if expected.dtype.names is None or set(expected.dtype.names) != set(dtype.names or ()):
-        raise BadInput(
-            f"{golden.function.name} returned members {expected.dtype.names}, the output has {dtype.names}",
-            file=file.parent / golden.function.file,
-        )
-    if expected.shape != inputs.shape:
-        raise BadInput(
-            f"{golden.function.name} returned {expected.shape} rows for {inputs.shape} inputs",
-            file=file.parent / golden.function.file,
-        )
+
+    def refused(found: str, remedy: str) -> BadInput:
+        text = f"{golden.function.name} returned {found}; return {remedy}"
+        return BadInput(text, file=file.parent / golden.function.file)
+
+    if isinstance(result, Mapping):
+        if "expected" not in result:
+            raise refused("a mapping without 'expected'", "the outputs under that key")
+        result = result["expected"]
+    expected = _array(file, golden.function, result)
+    members = f"those of the output: {', '.join(dtype.names)}"
+    if expected.dtype.names is None:
+        raise refused(f"{expected.dtype} without members", f"rows with {members}")
+    if set(expected.dtype.names) != set(dtype.names):
+        raise refused(f"rows with the members {', '.join(expected.dtype.names)}", members)
+    if expected.ndim != 1:
+        raise refused(f"an array of shape {expected.shape}", f"one row for each of the {inputs.size} inputs")
+    if expected.size != inputs.size:
+        raise refused(f"{expected.size} rows for {inputs.size} inputs", "one for each")
     made = np.zeros(expected.shape, dtype=dtype)
-    for name in dtype.names or ():
+    for name in dtype.names:
+        shape, needed = expected.dtype[name].shape, dtype[name].shape
+        if shape != needed:
+            raise refused(f"{name} of shape {shape} in each row", str(needed))
         rounded = any(tolerated(given, name, dtype) for given in golden.tolerance)
         made[name] = _held_by(expected[name], made[name].dtype, rounded, name, file, golden)
     return made
+
+
+def _takes_cache(function: Callable[..., Any]) -> bool:
+    """True if the function names a folder of its own among its parameters."""
+    try:
+        return "cache" in inspect.signature(function).parameters
+    except ValueError:
+        # Some that are built in do not say what they take.
+        return False
 
 
 def _check_tolerances(file: Path, task: str, golden: Golden, dtype: np.dtype[Any]) -> None:

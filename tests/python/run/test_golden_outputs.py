@@ -94,6 +94,41 @@ def test_a_value_with_a_tolerance_may_be_rounded_to_its_member(tmp_path: Path) -
         outputs(tmp_path, real=1e300, more=", tolerance: {f: 1ulp}")
 
 
+def test_rows_of_another_shape_are_refused_with_what_to_return(tmp_path: Path) -> None:
+    row = '[("y", "<u4"), ("f", "<f4"), ("pair", "<f4", (2,))]'
+    cases = {
+        "np.zeros(2)": "float64 without members; return rows with those of the output: y, f, pair",
+        "np.zeros(3, [('y', 'u4')])": "rows with the members y; return those of the output: y, f, pair",
+        f"np.zeros(2, {row})": "2 rows for 3 inputs; return one for each",
+        f"np.zeros((3, 1), {row})": "an array of shape (3, 1); return one row for each of the 3 inputs",
+        # As many as there are rows: not one of them for every element.
+        f"np.zeros(3, {row.replace('(2,)', '(3,)')})": "pair of shape (3,) in each row; return (2,)",
+        f"np.zeros(3, {row.replace(', (2,)', '')})": "pair of shape () in each row; return (2,)",
+        "{'outputs': np.zeros(3)}": "a mapping without 'expected'; return the outputs under that key",
+    }
+    made = system(tmp_path)
+    rows = np.zeros(3, dtype=[("x", "<u4")])
+    for returned, words in cases.items():
+        text = f"import numpy as np\ndef golden(inputs):\n    return {returned}\n"
+        (tmp_path / "g.py").write_text(text, encoding="utf-8")
+        with pytest.raises(BadInput) as refused:
+            golden_outputs(made.file, "a", made.tasks["a"].golden, rows, OUT, tmp_path / "cache")
+        assert f"g.py: golden returned {words}" in str(refused.value), returned
+
+
+def test_outputs_whose_members_nobody_listed_have_no_golden_ones(tmp_path: Path) -> None:
+    made = system(tmp_path)
+    with pytest.raises(BadInput, match=r"tasks.a.golden: .* are not known; list them with CONSORT_LAYOUT"):
+        golden_outputs(made.file, "a", made.tasks["a"].golden, np.zeros(3), np.dtype("V8"), tmp_path)
+
+
+def test_a_golden_function_may_be_one_that_does_not_say_what_it_takes(tmp_path: Path) -> None:
+    made = system(tmp_path)
+    (tmp_path / "g.py").write_text("golden = max\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="without members"):
+        golden_outputs(made.file, "a", made.tasks["a"].golden, np.arange(3), OUT, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("tolerance", "words"),
     [

@@ -65,8 +65,8 @@ def test_types_that_are_not_the_steps(tmp_path: Path) -> None:
     ("function", "message"),
     [
         ("raises", "digest.py:45: raises raised RuntimeError: no model for these inputs"),
-        ("short", "digest.py: short returned (63,) rows for (64,) inputs"),
-        ("misnamed", "digest.py: misnamed returned members ('hash', 'total', "),
+        ("short", "digest.py: short returned 63 rows for 64 inputs; return one for each"),
+        ("misnamed", "digest.py: misnamed returned rows with the members hash, total"),
         ("inputs", ": inputs raised "),
     ],
 )
