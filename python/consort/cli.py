@@ -253,6 +253,17 @@ def _hear_no_more() -> None:
     sys.unraisablehook = lambda _unraisable: None
 
 
+def _with_lines(error: BadInput) -> str:
+    """The error with the lines of the fields that it names. Reading YAML is loaded for that alone."""
+    try:
+        from consort.model.reading import placed
+
+        return str(placed(error))
+    except (MemoryError, ImportError, OSError):
+        # A line is a help; the message is what counts.
+        return str(error)
+
+
 def _write_no_more() -> None:
     """What is still to be written goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -288,7 +299,8 @@ def main(args: list[str] | None = None) -> Any:
             _end_for_lack(str(error))
         if fault is not None:
             _end_for_lack(f"{error}; {remedy_of(fault)}")
-        click.echo(f"consort: {error}" + (f"; {_GONE}" if _folder_is_gone() else ""), err=True)
+        said = _with_lines(error) if isinstance(error, BadInput) else str(error)
+        click.echo(f"consort: {said}" + (f"; {_GONE}" if _folder_is_gone() else ""), err=True)
         sys.exit(error.exit_status)
     except BrokenPipeError:
         # The reader of our output (a pager, `head`) went away: not an error of ours or of the user.

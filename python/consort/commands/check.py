@@ -180,8 +180,9 @@ def command(
     file: Path, target: str | None, on: str | None, compiles: bool, stand_ins: bool, as_json: bool
 ) -> int:
     from consort.base.errors import to_json
-    from consort.model import BadDescription, Platform, System
+    from consort.model import Platform, System
     from consort.model.load import load_description
+    from consort.model.reading import placed, with_lines
     from consort.model.rules import warnings_of
     from consort.plan import target_named
     from consort.plan.targets import BOARD
@@ -200,12 +201,13 @@ def command(
             laid = dict(zip(checked.targets, _on_targets(checked), strict=True)) if on is None else {}
             if compiles:
                 _compile(checked, chosen, stand_ins, as_json)
-    except BadDescription as error:
+    except BadInput as error:
+        found = placed(error)
         if as_json:
-            print_json({"ok": False, "problems": error.to_json()})
+            print_json({"ok": False, "problems": found.to_json()})
         else:
-            click.echo(str(error), err=True)
-            click.echo(f"consort: {_count(len(error.problems), 'error')} in {file}", err=True)
+            click.echo(str(found), err=True)
+            click.echo(f"consort: {_count(len(found.problems), 'error')} in {file}", err=True)
         return error.exit_status
     warnings = warnings_of(checked) if isinstance(checked, System) else []
     said = {str(warning) for warning in warnings}
@@ -214,6 +216,7 @@ def command(
     for name, system in laid.items():
         there = (warning for warning in warnings_of(system) if str(warning) not in said)
         warnings += [_said_of(name, warning) for warning in there]
+    warnings = with_lines(warnings)
     for warning in () if as_json else warnings:
         click.echo(f"warning: {warning}", err=True)
     if as_json:

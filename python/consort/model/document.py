@@ -59,6 +59,15 @@ class Document:
                 break
         return BadInput(message, file=self.file, line=place[0], column=place[1], field=spell(location))
 
+    def placed(self, problem: BadInput) -> BadInput:
+        """A problem that names a field alone, with the line and column of it or of what is around it."""
+        field = problem.field or ""
+        around = max((place for place in self.values if _leads_to(place, field)), key=len, default=())
+        if not around:
+            return problem
+        at = self.problem(around, problem.message, at_key=spell(around) != field)
+        return BadInput(problem.message, file=problem.file, line=at.line, column=at.column, field=field)
+
     def _in_file(self, location: Location) -> Location:
         """The location as the file spells it."""
         for length in range(len(location), 0, -1) if self.moved else ():
@@ -88,6 +97,12 @@ def spell(location: Location) -> str:
             shown = f"[{part}]" if "." in part else part
             text += shown if not text or shown.startswith("[") else f".{shown}"
     return text
+
+
+def _leads_to(location: Location, field: str) -> bool:
+    """True if a field, as `spell` writes it or with dots alone, is this location or lies in it."""
+    names = (spell(location), ".".join(map(str, location)))
+    return any(f"{field}.".startswith((f"{name}.", f"{name}[")) for name in names)
 
 
 Problems = Iterator[BadInput]

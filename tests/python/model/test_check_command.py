@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from consort.base.errors import BadInput
 from consort.cli import main
+from consort.commands import check
 from consort.model.load import platform_schema, schema_text
 
 
@@ -159,6 +162,22 @@ def test_what_no_check_can_see_is_said(folder: Path, capsys: pytest.CaptureFixtu
     assert "constants" in call(capsys, "check", str(board), "--for", "board")[1]
 
 
+def test_an_error_that_only_a_compiler_tells_is_a_problem_as_others_are(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled(*_: object) -> None:
+        raise BadInput("no such size", file="system.yaml", field="tasks.servo.period")
+
+    monkeypatch.setattr(check, "_compile", compiled)
+    status, out, err = call(capsys, "check", "--compile", "--json", "system.yaml")
+    assert (status, err) == (2, "")
+    (problem,) = json.loads(out)["problems"]
+    assert (problem["line"], problem["field"]) == (6, "tasks.servo.period")
+    status, out, err = call(capsys, "check", "--compile", "system.yaml")
+    assert (status, out) == (2, "")
+    assert err == "system.yaml:6:13: tasks.servo.period: no such size\nconsort: 1 error in system.yaml\n"
+
+
 def test_a_figure_that_virtual_time_needs_is_warned_of(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,7 +200,8 @@ def test_a_figure_that_virtual_time_needs_is_warned_of(
         Path("system.yaml").write_text(written, encoding="utf-8")
         status, _, err = call(capsys, "check", "system.yaml", "--for", "virtual")
         assert status == 0
-        assert err.startswith(f"warning: system.yaml: channels.{lacks}: no figure for") if lacks else not err
+        wanted = rf"warning: system.yaml:5:\d+: channels.{lacks}: no figure for"
+        assert re.match(wanted, err) if lacks else not err
         # Nothing else takes time from it.
         assert not call(capsys, "check", "system.yaml", "--for", "linux")[2]
 

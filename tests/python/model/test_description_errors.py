@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from consort.base.errors import BadInput
 from consort.model import BadDescription, load_platform, load_system
+from consort.model.reading import placed
 from corpus import BASES, Case, cases
 from effort import examples
 from hypothesis import HealthCheck, given, settings
@@ -204,3 +205,43 @@ def test_junk_anywhere_in_a_platform(folder: Path, place: tuple[Any, ...], junk:
         load_system("system.yaml")
     except BadDescription as error:
         assert all(problem.message for problem in error.problems)
+
+
+def test_a_field_alone_is_found_in_its_file(tmp_path: Path) -> None:
+    """A fault that only a target or a step's type tells names a field; its line is looked up at the end."""
+    file = tmp_path / "system.yaml"
+    file.write_text(
+        "tasks:\n  a: {wcet: 1ms}\nchannels:\n  x.y:\n    size: 4B\nrun:\n  cpus: [0, 1]\n", encoding="utf-8"
+    )
+    places = {
+        "tasks.a.wcet": (2, 13),
+        "tasks.a.deadline": (2, 3),
+        "tasks.ab": (1, 1),
+        "channels[x.y].size": (5, 11),
+        "channels.x.y.kind": (4, 3),
+        "run.cpus[1]": (7, 13),
+        "run.cpus[7]": (7, 3),
+        "run.iterations": (6, 1),
+        "runs": (None, None),
+        "--board": (None, None),
+        "": (None, None),
+    }
+    for field, place in places.items():
+        (found,) = placed(BadInput("no", file=file, field=field)).problems
+        assert (found.line, found.column, found.field or "", found.message) == (*place, field, "no"), field
+    several = placed(
+        BadDescription([BadInput(str(n), file=file, field=field) for n, field in enumerate(places)])
+    )
+    assert {(p.field or "", (p.line, p.column)) for p in several.problems} == set(places.items())
+
+
+def test_a_field_of_what_cannot_be_read_keeps_its_words(tmp_path: Path) -> None:
+    file = tmp_path / "system.yaml"
+    gone = BadInput("no", file=file, field="tasks.a")
+    assert placed(gone).problems == [gone]
+    file.write_text("tasks: {a: [", encoding="utf-8")
+    assert placed(gone).problems == [gone]
+    known = BadInput("no", file=file, line=3, column=1, field="tasks.a")
+    assert placed(known).problems == [known]
+    code = BadInput("no", file=tmp_path / "system.py", field="tasks.a")
+    assert placed(code).problems == [code]

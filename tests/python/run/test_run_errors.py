@@ -80,10 +80,12 @@ def test_inputs_without_a_member(tmp_path: Path) -> None:
     given = {"file": "data.csv", "time": "t", "time_unit": "ms", "columns": columns}
     description = describe(tmp_path / "digest", both(input=given, golden=None, **LOCAL))
     (tmp_path / "digest" / "data.csv").write_text("t,row\n0,0\n2,1\n4,2\n", encoding="utf-8")
-    assert refused(description, 2) == (
-        f"consort: {description}: tasks.digest.input.columns: the input type's member 'value' has no column;"
-        " add it under 'columns'\n"
+    words = refused(description, 2)
+    found = re.fullmatch(rf"consort: {re.escape(str(description))}:(\d+):\d+: (.*)\n", words)
+    assert found and found[2] == (
+        "tasks.digest.input.columns: the input type's member 'value' has no column; add it under 'columns'"
     )
+    assert "columns" in description.read_text(encoding="utf-8").splitlines()[int(found[1]) - 1]
 
 
 def test_inputs_of_another_type(tmp_path: Path) -> None:
