@@ -27,7 +27,7 @@ help:
 	@echo 'make demo-boards  unlike processors, emulated, sharing memory with this machine: one table, one report'
 	@echo 'make demo-remote  a sort with half of its memory elsewhere: its result against one that has all of it here'
 	@echo 'make check      what to run before each commit: lint, tests without heavy families (3 minutes)'
-	@echo 'make test       what CI runs: all that is quick, a sample of what is heavy (6 to 15 minutes)'
+	@echo 'make test       what CI runs: all that is quick, a sample of what is heavy (6 to 30 minutes)'
 	@echo 'make test-slow  every test, with every compiler and sanitizer, and those of real time under load (about 35 hours, in stages)'
 	@echo 'make bench      benchmarks against floors and peers'
 	@echo 'make soundness  ten million task sets against the bounds of three-phase tasks (an hour)'
