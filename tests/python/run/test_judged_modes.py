@@ -98,6 +98,7 @@ def test_a_run_that_ended_before_its_first_job_is_judged(found: RanModes, tmp_pa
     assert run.configurations[0]["verdict"]["reasons"]
 
 
+@pytest.mark.realtime
 def test_hand_overs_are_paired_task_by_task(tmp_path: Path) -> None:
     found = ran_modes(described(tmp_path / "m", REQUESTS), time_scale=SCALE)
     modes = judged_modes(found, "linux", SCALE)
