@@ -254,11 +254,9 @@ def _hear_no_more() -> None:
 
 
 def _with_lines(error: BadInput) -> str:
-    """The error with the lines of the fields that it names. Reading YAML is loaded for that alone."""
+    """The error with the lines of the fields that it names."""
     try:
-        from consort.model.reading import placed
-
-        return str(placed(error))
+        return str(importlib.import_module("consort.commands.lines").placed(error))
     except (MemoryError, ImportError, OSError):
         # A line is a help; the message is what counts.
         return str(error)

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from consort.analysis.result import Bound, in_words
 from consort.analysis.system import analyze_system
+from consort.analysis.three_phase import three_phase_cores
 from consort.base.waiting import Progress, silent
 from consort.model import BadDescription, System, system_from_data
-from consort.model.base import group_of
 from consort.model.channel import Wait
 from consort.model.emulation import unpreempted
 
@@ -273,7 +273,7 @@ class _Search:
         described = self.system.tasks[task]
         if described.execution != "three-phase":
             return
-        cores = dict.fromkeys(t.on for t in self.system.tasks.values() if t.execution == "three-phase")
+        cores = three_phase_cores(self.system)
         for core in (described.on, *(other for other in cores if other != described.on)):
             if self.system.scheduling_of(core).slot in (None, "auto"):
                 continue
@@ -281,7 +281,7 @@ class _Search:
             if all_hold is not None:
                 yield Change("slot", f"a slot on {core} that just fits its tasks (slot: auto)", all_hold)
                 break
-        # The engine has one arbitration; round-robin never waits longer than for a whole round.
+        # The engine has one arbitration; round-robin never makes a transfer wait longer than turns do.
         if self.system.scheduling_of(described.on).arbitration == "round-robin":
             return
         all_hold = self.attempt(self.scheduled({core: {"arbitration": "round-robin"} for core in cores}))
@@ -293,7 +293,7 @@ class _Search:
         data = deepcopy(self.data)
         scheduling = data.setdefault("scheduling", {})
         for core, changed in keys.items():
-            own = scheduling.get(core) or scheduling.get(group_of(core)) or {}
+            own = scheduling.get(self.system.scheduling_entry(core), {})
             scheduling[core] = {**own, **changed}
         return data
 

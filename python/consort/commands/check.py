@@ -179,10 +179,10 @@ def _said_of(target: str, problem: BadInput) -> BadInput:
 def command(
     file: Path, target: str | None, on: str | None, compiles: bool, stand_ins: bool, as_json: bool
 ) -> int:
-    from consort.base.errors import to_json
+    from consort.base.errors import machines_fault, to_json
+    from consort.commands.lines import placed, with_lines
     from consort.model import Platform, System
     from consort.model.load import load_description
-    from consort.model.reading import placed, with_lines
     from consort.model.rules import warnings_of
     from consort.plan import target_named
     from consort.plan.targets import BOARD
@@ -202,6 +202,8 @@ def command(
             if compiles:
                 _compile(checked, chosen, stand_ins, as_json)
     except BadInput as error:
+        if machines_fault(error) is not None:
+            raise
         found = placed(error)
         if as_json:
             print_json({"ok": False, "problems": found.to_json()})

@@ -59,14 +59,20 @@ class Document:
                 break
         return BadInput(message, file=self.file, line=place[0], column=place[1], field=spell(location))
 
-    def placed(self, problem: BadInput) -> BadInput:
+    def located(self, problem: BadInput) -> BadInput:
         """A problem that names a field alone, with the line and column of it or of what is around it."""
-        field = problem.field or ""
-        around = max((place for place in self.values if _leads_to(place, field)), key=len, default=())
-        if not around:
+        name = field = problem.field or ""
+        while name and name not in self._named:
+            name = name[: max(name.rfind("."), name.rfind("["), 0)]
+        if not name:
             return problem
-        at = self.problem(around, problem.message, at_key=spell(around) != field)
+        at = self.problem(self._named[name], problem.message, at_key=name != field)
         return BadInput(problem.message, file=problem.file, line=at.line, column=at.column, field=field)
+
+    @cached_property
+    def _named(self) -> dict[str, Location]:
+        """The locations by their names, as `spell` writes them or with dots alone."""
+        return {name: at for at in self.values for name in (".".join(map(str, at)), spell(at))}
 
     def _in_file(self, location: Location) -> Location:
         """The location as the file spells it."""
@@ -97,12 +103,6 @@ def spell(location: Location) -> str:
             shown = f"[{part}]" if "." in part else part
             text += shown if not text or shown.startswith("[") else f".{shown}"
     return text
-
-
-def _leads_to(location: Location, field: str) -> bool:
-    """True if a field, as `spell` writes it or with dots alone, is this location or lies in it."""
-    names = (spell(location), ".".join(map(str, location)))
-    return any(f"{field}.".startswith((f"{name}.", f"{name}[")) for name in names)
 
 
 Problems = Iterator[BadInput]

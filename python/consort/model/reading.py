@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from collections.abc import Sequence as Lines
 from pathlib import Path
 from typing import Any
@@ -119,36 +118,6 @@ def _has_control(text: str) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def with_lines(problems: Iterable[BadInput]) -> list[BadInput]:
-    """Problems in their order; those that name a field of a YAML file alone with its line and column.
-
-    A field that only a target or a step's type tells to be wrong is known by its name alone.
-    """
-    documents: dict[Path, Document | None] = {}
-
-    def document(file: Path) -> Document | None:
-        if file not in documents:
-            try:
-                documents[file] = read_document(file)
-            except BadInput:
-                documents[file] = None
-        return documents[file]
-
-    def of_one(problem: BadInput) -> BadInput:
-        file = None if problem.file is None else Path(problem.file)
-        if file is None or problem.line is not None or not problem.field:
-            return problem
-        read = document(file) if file.suffix in (".yaml", ".yml") else None
-        return problem if read is None else read.placed(problem)
-
-    return [of_one(problem) for problem in problems]
-
-
-def placed(error: BadInput) -> BadDescription:
-    """The problems of an error `with_lines`, in the order of the lines."""
-    return BadDescription(with_lines(error.problems if isinstance(error, BadDescription) else [error]))
 
 
 def read_document(path: Path, what: str = "system description") -> Document:

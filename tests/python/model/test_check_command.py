@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from pathlib import Path
@@ -176,6 +177,18 @@ def test_an_error_that_only_a_compiler_tells_is_a_problem_as_others_are(
     status, out, err = call(capsys, "check", "--compile", "system.yaml")
     assert (status, out) == (2, "")
     assert err == "system.yaml:6:13: tasks.servo.period: no such size\nconsort: 1 error in system.yaml\n"
+
+
+def test_a_full_disk_under_the_compiler_is_no_bad_input(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled(*_: object) -> None:
+        raise BadInput("cannot be written", file="program") from OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(check, "_compile", compiled)
+    for more in ([], ["--json"]):
+        status, out, err = call(capsys, "check", "--compile", *more, "system.yaml")
+        assert (status, out) == (3, "") and "cannot be written" in err
 
 
 def test_a_figure_that_virtual_time_needs_is_warned_of(

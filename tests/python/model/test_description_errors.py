@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from consort.base.errors import BadInput
+from consort.commands.lines import placed
 from consort.model import BadDescription, load_platform, load_system
-from consort.model.reading import placed
 from corpus import BASES, Case, cases
 from effort import examples
 from hypothesis import HealthCheck, given, settings
