@@ -269,7 +269,7 @@ class _Search:
             yield Change("wcet", f"{text} ({share:.3g} % less)", all_hold)
 
     def slots(self, task: str) -> Iterator[Change]:
-        """A slot that just fits the tasks of a core, and round-robin for all cores on the DMA engine."""
+        """A slot that just fits the tasks of a core, and the other arbitration for all on the DMA engine."""
         described = self.system.tasks[task]
         if described.execution != "three-phase":
             return
@@ -281,12 +281,15 @@ class _Search:
             if all_hold is not None:
                 yield Change("slot", f"a slot on {core} that just fits its tasks (slot: auto)", all_hold)
                 break
-        # The engine has one arbitration; round-robin never makes a transfer wait longer than turns do.
-        if self.system.scheduling_of(described.on).arbitration == "round-robin":
-            return
-        all_hold = self.attempt(self.scheduled({core: {"arbitration": "round-robin"} for core in cores}))
+        # The engine has one arbitration. Neither has the shorter bound of every task.
+        now = self.system.scheduling_of(described.on).arbitration
+        other = "tdma" if now == "round-robin" else "round-robin"
+        # Turns need a slot.
+        slots = {core: self.system.scheduling_of(core).slot or "auto" for core in cores}
+        keys = {core: {"arbitration": other, "slot": str(slot)} for core, slot in slots.items()}
+        all_hold = self.attempt(self.scheduled(keys))
         if all_hold is not None:
-            yield Change("arbitration", f"arbitration round-robin for {', '.join(cores)}", all_hold)
+            yield Change("arbitration", f"arbitration {other} for {', '.join(cores)}", all_hold)
 
     def scheduled(self, keys: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
         """The description with these keys in the scheduling of these cores."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,9 @@ def test_a_task_of_another_master_at_the_same_worker_is_tried() -> None:
     assert any("execution time of b" in change.text and change.mends_all for change in advice.changes)
 
 
-def three_phase(loads: dict[tuple[str, str], str], period: str, **scheduling: Any) -> System:
+def three_phase(
+    loads: dict[tuple[str, str], str], period: str, *, deadlines: Mapping[str, str] = {}, **scheduling: Any
+) -> System:
     """Tasks of 1 ms with these loads, each by its name and core; three cores share a DMA engine of 1 GB/s."""
     tasks = {
         name: {
@@ -132,6 +135,7 @@ def three_phase(loads: dict[tuple[str, str], str], period: str, **scheduling: An
             "execution": "three-phase",
             "on": core,
             "footprint": {"code": load, "data": "0B"},
+            "deadline": deadlines.get(name, period),
         }
         for (name, core), load in loads.items()
     }
@@ -152,12 +156,18 @@ def test_a_slot_of_another_core_on_the_dma_is_tried(arbitration: str) -> None:
     assert kinds(advice)["slot"] == "a slot on m4-1 that just fits its tasks (slot: auto)"
 
 
-def test_round_robin_is_tried_for_all_cores_on_the_dma_at_once() -> None:
-    """One engine has one arbitration."""
+def test_the_other_arbitration_is_tried_for_all_cores_on_the_dma_at_once() -> None:
+    """One engine has one arbitration; with either one some bounds are shorter."""
     policy = {"policy": "three-phase", "slot": "auto"}
     (advice,) = advise(three_phase({("a", "m4-0"): "100kB", ("b", "m4-1"): "1MB"}, "8ms", m4=policy))
     assert advice.bound.task == "b"
     assert kinds(advice)["arbitration"] == "arbitration round-robin for m4-0, m4-1"
+    loads = {("a", "m4-0"): "900kB", ("b", "m4-1"): "50kB", ("c", "m4-1"): "10kB"}
+    for given in ({}, {"slot": "auto"}):
+        policy = {"policy": "three-phase", "arbitration": "round-robin", **given}
+        (advice, *_) = advise(three_phase(loads, "8ms", deadlines={"b": "5400us"}, m4=policy))
+        assert advice.bound.task == "b"
+        assert kinds(advice)["arbitration"] == "arbitration tdma for m4-0, m4-1"
 
 
 def test_a_change_that_is_refused_when_it_is_planned_is_not_named() -> None:
